@@ -1,0 +1,45 @@
+# Everything a newcomer and CI run. `make demo` and `make test` install what they need first.
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint lock bundle clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+UV := $(BIN)/python -m uv
+FILE ?= examples/prospects.csv
+UV_PIN := $(shell sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements.in)
+
+help: ## This list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+install: .venv/.installed ## .venv with everything pinned
+
+.venv/.installed: requirements-dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; name one with make PYTHON=..." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_PIN)
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.txt
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: install ## A CSV through the real stacks and handlers on a local cloud; FILE=... for your own
+	@$(BIN)/prospects local demo "$(FILE)"
+
+test: install lint ## All tests, with lint and types
+	@$(BIN)/pytest -n 2 --dist loadgroup
+
+lint: install ## Format, rules, types and layers
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bundle: install ## The arm64 asset as it ships, into build/
+	@$(BIN)/python -m stacks.bundle build/bundle
+
+lock: ## The requirements*.txt, anew from the *.in
+	@$(UV) pip compile --quiet --no-header --generate-hashes --python-version 3.13 --python-platform aarch64-manylinux_2_34 functions/requirements.in -o functions/requirements.txt
+	@$(UV) pip compile --quiet --no-header --generate-hashes --universal --python-version 3.11 -c functions/requirements.txt requirements.in -o requirements.txt
+	@$(UV) pip compile --quiet --no-header --generate-hashes --universal --python-version 3.11 -c requirements.txt requirements-dev.in -o requirements-dev.txt
+
+clean: ## Everything that was made here
+	@rm -rf .venv build cdk.out results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

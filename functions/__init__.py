@@ -1,0 +1,1 @@
+"""What ships to Lambda: one folder per capability."""

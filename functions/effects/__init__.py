@@ -1,0 +1,1 @@
+"""The effect core: claims, fenced outcomes, unknowns. Knows nothing about prospects."""

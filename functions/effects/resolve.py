@@ -1,0 +1,91 @@
+"""What an operator or a reconciler may do to a record; actor and reason are kept in it."""
+
+from __future__ import annotations
+
+from functions.clock import Clock, wall_clock
+from functions.effects.errors import MoveRefusedError
+from functions.effects.outcomes import Outcome
+from functions.effects.record import EffectRecord, Resolution
+from functions.effects.states import Event, move_for, paid_by
+from functions.effects.table import EffectTable, Refused
+
+ANSWER_LOST = "answer_lost"
+PROVEN_ABSENT = "proven_absent"
+ORDERED_RERUN = "operator_rerun"
+
+
+class Resolver:
+    """Moves of the table that need a person or a proof. Each raises MoveRefusedError where it does not exist now."""
+
+    def __init__(self, table: EffectTable, *, retention_days: int | None, clock: Clock = wall_clock) -> None:
+        self._table = table
+        self._retention_days = retention_days
+        self._clock = clock
+
+    def order_attempt(self, effect_id: str, *, actor: str, reason: str) -> EffectRecord:
+        """Allow one more attempt at an unknown effect: it may be billed a second time."""
+        seen = self._seen(effect_id)
+        changes: dict[str, object] = {"ordered_attempts": seen.ordered_attempts + 1}
+        return self._resolve(seen, Event.ORDER_ATTEMPT, changes, actor=actor, reason=reason)
+
+    def prove_happened(
+        self, effect_id: str, *, actor: str, reason: str, outcome: Outcome | None = None
+    ) -> EffectRecord:
+        """The unknown effect happened: store its outcome, or, when only the bill proves it, that the answer is lost."""
+        known = outcome or Outcome.failed(ANSWER_LOST, paid=True)
+        return self._resolve(self._seen(effect_id), Event.PROVE_HAPPENED, self._done(known), actor=actor, reason=reason)
+
+    def prove_absent(self, effect_id: str, *, actor: str, reason: str) -> EffectRecord:
+        """The unknown effect did not happen: nothing was billed and it may run again."""
+        changes: dict[str, object] = {"outcome": Outcome.released(PROVEN_ABSENT).model_dump(mode="json")}
+        return self._resolve(self._seen(effect_id), Event.PROVE_ABSENT, changes, actor=actor, reason=reason)
+
+    def rerun(self, effect_id: str, *, actor: str, reason: str) -> EffectRecord:
+        """Let a failure that was never billed run again."""
+        changes: dict[str, object] = {"outcome": Outcome.released(ORDERED_RERUN).model_dump(mode="json")}
+        return self._resolve(
+            self._seen(effect_id), Event.RERUN, changes, actor=actor, reason=reason, remove=("expiration",)
+        )
+
+    def _seen(self, effect_id: str) -> EffectRecord:
+        seen = self._table.read(effect_id)
+        if seen is None:
+            raise MoveRefusedError("there is no record of this key; nothing was changed")
+        return seen
+
+    def _resolve(
+        self,
+        seen: EffectRecord,
+        event: Event,
+        changes: dict[str, object],
+        *,
+        actor: str,
+        reason: str,
+        remove: tuple[str, ...] = (),
+    ) -> EffectRecord:
+        move = move_for(seen.state, event)
+        if move is None:
+            raise MoveRefusedError(f"a record that is {seen.state} cannot be moved by «{event}»; nothing was changed")
+        resolution = Resolution(event=event, actor=actor, reason=reason, at=int(self._clock()))
+        result = self._table.apply(
+            seen,
+            move,
+            owner="",
+            now_ms=int(self._clock() * 1000),
+            changes={
+                **changes,
+                "paid_attempts": seen.paid_attempts + paid_by(move, outcome_paid=True),
+                "resolutions": [entry.model_dump() for entry in (*seen.resolutions, resolution)],
+            },
+            remove=remove,
+        )
+        if isinstance(result, Refused):
+            raise MoveRefusedError("the record moved or does not allow this; look at it again, nothing was changed")
+        return result
+
+    def _done(self, outcome: Outcome) -> dict[str, object]:
+        now = int(self._clock())
+        changes: dict[str, object] = {"outcome": outcome.model_dump(mode="json"), "finished_at": now}
+        if self._retention_days is not None:
+            changes["expiration"] = now + self._retention_days * 86_400
+        return changes

@@ -1,0 +1,122 @@
+"""The states of a claim and every move between them, as data. The store does nothing that is not a line here.
+
+No line leads out of DONE but an operator's rerun of an unbilled failure, and no line into CLAIMED starts from a
+CLAIMED record of somebody else: together with the conditions, that is "at most one attempt at a time, one outcome".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """Where the effect of one key stands. ABSENT is never stored: there is no item."""
+
+    ABSENT = "ABSENT"
+    CLAIMED = "CLAIMED"
+    RELEASED = "RELEASED"
+    UNKNOWN = "UNKNOWN"
+    DONE = "DONE"
+
+
+class Event(StrEnum):
+    """What may happen to a record."""
+
+    CLAIM = "claim"
+    FINISH = "finish"
+    RELEASE = "release"
+    DOUBT = "doubt"
+    EXPIRE = "expire"
+    GIVE_UP = "give up"
+    ORDER_ATTEMPT = "order another attempt"
+    PROVE_HAPPENED = "prove that it happened"
+    PROVE_ABSENT = "prove that it did not happen"
+    RERUN = "rerun"
+
+
+class Guard(StrEnum):
+    """What must hold in the same write. State and attempt are compared by every write to an existing record."""
+
+    OWNER = "owner equal"
+    LEASE_OVER = "lease expired"
+    ATTEMPT_LEFT = "paid attempts < allowed attempts"
+    ORDERS_AS_SEEN = "nobody ordered another attempt meanwhile"
+    UNBILLED_FAILURE = "failed and unbilled"
+
+
+@dataclass(frozen=True)
+class Move:
+    """One line of the table. `paid` is what the move adds to the paid attempts; None: what the outcome says.
+
+    `operator`: needs an actor and a reason, which are kept in the record.
+    """
+
+    start: State
+    event: Event
+    end: State
+    guards: frozenset[Guard] = frozenset()
+    paid: int | None = 0
+    operator: bool = False
+
+
+_MINE = frozenset({Guard.OWNER})
+
+MOVES: tuple[Move, ...] = (
+    Move(State.ABSENT, Event.CLAIM, State.CLAIMED),
+    Move(State.RELEASED, Event.CLAIM, State.CLAIMED),
+    Move(State.UNKNOWN, Event.CLAIM, State.CLAIMED, frozenset({Guard.ATTEMPT_LEFT})),
+    Move(State.CLAIMED, Event.FINISH, State.DONE, _MINE, paid=None),
+    Move(State.CLAIMED, Event.RELEASE, State.RELEASED, _MINE),
+    Move(State.CLAIMED, Event.DOUBT, State.UNKNOWN, _MINE, paid=1),
+    Move(State.CLAIMED, Event.EXPIRE, State.UNKNOWN, frozenset({Guard.LEASE_OVER}), paid=1),
+    # The late owner: nobody claimed since (the attempt is still its own), so its answer is the proof that was missing.
+    Move(State.RELEASED, Event.FINISH, State.DONE, _MINE, paid=None),
+    Move(State.UNKNOWN, Event.FINISH, State.DONE, _MINE, paid=None),
+    Move(State.ABSENT, Event.GIVE_UP, State.DONE),
+    Move(State.RELEASED, Event.GIVE_UP, State.DONE),
+    Move(State.UNKNOWN, Event.ORDER_ATTEMPT, State.UNKNOWN, frozenset({Guard.ORDERS_AS_SEEN}), operator=True),
+    Move(State.UNKNOWN, Event.PROVE_HAPPENED, State.DONE, operator=True),
+    Move(State.UNKNOWN, Event.PROVE_ABSENT, State.RELEASED, paid=-1, operator=True),
+    Move(State.DONE, Event.RERUN, State.RELEASED, frozenset({Guard.UNBILLED_FAILURE}), operator=True),
+)
+
+_BY_START_AND_EVENT = {(move.start, move.event): move for move in MOVES}
+
+
+def move_for(start: State, event: Event) -> Move | None:
+    """The line for this event in this state, or None: the record stays as it is."""
+    return _BY_START_AND_EVENT.get((start, event))
+
+
+def paid_by(move: Move, outcome_paid: bool) -> int:
+    """What the move adds to the paid attempts. UNKNOWN counted its attempt already, so an answer only corrects it."""
+    if move.paid is not None:
+        return move.paid
+    return int(outcome_paid) - (1 if move.start is State.UNKNOWN else 0)
+
+
+class Reply(StrEnum):
+    """What a claim call that met a record is told."""
+
+    MINE = "mine"
+    REPLAY = "replay"
+    IN_PROGRESS = "in progress"
+    EXPIRE = "expire it first"
+    CLAIM = "claim it"
+
+
+def reply_to_claim(state: State, *, own: bool, lease_over: bool, attempt_left: bool) -> Reply:
+    """How the table answers a claim call on an existing record.
+
+    `own`: the record carries this call's owner, so this very write was applied and its response lost.
+    """
+    if state is State.DONE:
+        return Reply.REPLAY
+    if state is State.CLAIMED:
+        if own:
+            return Reply.MINE
+        return Reply.EXPIRE if lease_over else Reply.IN_PROGRESS
+    if state is State.UNKNOWN and not attempt_left:
+        return Reply.REPLAY
+    return Reply.CLAIM

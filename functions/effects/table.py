@@ -1,0 +1,184 @@
+"""The fenced writes on the `idempotency` table: every move compares state and attempt, and what its line demands."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from boto3.dynamodb.types import TypeDeserializer
+from botocore.exceptions import ClientError
+
+from functions.crash_points import reach
+from functions.effects.record import EffectRecord
+from functions.effects.states import Event, Guard, Move
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.service_resource import Table
+
+BATCH_GET_LIMIT = 100
+"""Keys a BatchGetItem call takes (DynamoDB API reference)."""
+_BATCH_GET_ROUNDS = 8
+_DESERIALIZER = TypeDeserializer()
+
+
+class UnreadKeysError(Exception):
+    """DynamoDB left keys of a batch unread in every round: it is throttling. Nothing was changed; try later."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The condition did not hold; `current` is what is stored instead (None: no item)."""
+
+    current: EffectRecord | None
+
+
+@dataclass(frozen=True)
+class _Update:
+    expression: str
+    condition: str
+    names: dict[str, str]
+    values: dict[str, Any]
+
+
+class EffectTable:
+    """The `idempotency` table. boto3 owns the retries of a single call; a repeated write is recognised by its fence."""
+
+    def __init__(self, table: Table, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._table = table
+        self._sleep = sleep
+
+    def read(self, effect_id: str) -> EffectRecord | None:
+        item = self._table.get_item(Key={"id": effect_id}, ConsistentRead=True).get("Item")
+        return EffectRecord.from_item(item) if item else None
+
+    def read_many(self, effect_ids: Sequence[str]) -> dict[str, EffectRecord]:
+        """The records that exist among these ids; eventually consistent, since a claim decides, not this look."""
+        unique = list(dict.fromkeys(effect_ids))
+        found: dict[str, EffectRecord] = {}
+        for start in range(0, len(unique), BATCH_GET_LIMIT):
+            for item in self._read_batch(unique[start : start + BATCH_GET_LIMIT]):
+                record = EffectRecord.from_item(item)
+                found[record.id] = record
+        return found
+
+    def _read_batch(self, effect_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+        client: Any = self._table.meta.client
+        request: Any = {self._table.name: {"Keys": [{"id": effect_id} for effect_id in effect_ids]}}
+        for round_number in range(_BATCH_GET_ROUNDS):
+            answer = client.batch_get_item(RequestItems=request)
+            yield from answer["Responses"].get(self._table.name, ())
+            request = answer.get("UnprocessedKeys")
+            if not request:
+                return
+            self._sleep(random.uniform(0, 0.1 * 2**round_number))
+        raise UnreadKeysError(f"DynamoDB left {len(request[self._table.name]['Keys'])} of a batch's keys unread")
+
+    def create(self, event: Event, record: EffectRecord, expires_at: int | None = None) -> Refused | None:
+        """The first write of a key; refused where an item exists, whoever wrote it."""
+        item = record.model_dump(mode="json", exclude_none=True)
+        if expires_at is not None:
+            item["expiration"] = expires_at
+        point = f"effects.{event.replace(' ', '_')}"
+        reach(f"{point}.before")
+        try:
+            self._table.put_item(
+                Item=item,
+                ConditionExpression="attribute_not_exists(id)",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            return _refusal(error)
+        reach(f"{point}.after")
+        return None
+
+    def apply(
+        self,
+        seen: EffectRecord,
+        move: Move,
+        *,
+        owner: str,
+        now_ms: int,
+        changes: dict[str, Any],
+        remove: Sequence[str] = (),
+    ) -> EffectRecord | Refused:
+        """Make one move of the table from the record as it was seen. `changes` are attributes to set."""
+        names = {"#state": "state", "#attempt": "attempt"}
+        values: dict[str, Any] = {":seen_state": seen.state.value, ":seen_attempt": seen.attempt}
+        # The fence: a move made from an image of the record is refused once anybody moved on.
+        conditions = ["#state = :seen_state", "#attempt = :seen_attempt"]
+        for guard in sorted(move.guards):
+            conditions += _condition(guard, seen, names, values, owner=owner, now_ms=now_ms)
+        sets = []
+        for name, value in {**changes, "state": move.end.value}.items():
+            names[f"#{name}"], values[f":{name}"] = name, value
+            sets.append(f"#{name} = :{name}")
+        expression = "SET " + ", ".join(sets)
+        if remove:
+            names |= {f"#{name}": name for name in remove}
+            expression += " REMOVE " + ", ".join(f"#{name}" for name in remove)
+        update = _Update(expression, " AND ".join(conditions), names, values)
+        return self._update(move.event, seen.id, update)
+
+    def count_late_answer(self, effect_id: str) -> EffectRecord | None:
+        """Note that an answer came after its attempt was overtaken: the one write without owner and attempt."""
+        update = _Update(
+            "ADD #late_answers :one", "attribute_exists(id)", {"#late_answers": "late_answers"}, {":one": 1}
+        )
+        result = self._update(Event.FINISH, effect_id, update)
+        return result.current if isinstance(result, Refused) else result
+
+    def _update(self, event: Event, effect_id: str, update: _Update) -> EffectRecord | Refused:
+        point = f"effects.{event.replace(' ', '_')}"
+        reach(f"{point}.before")
+        try:
+            answer = self._table.update_item(
+                Key={"id": effect_id},
+                UpdateExpression=update.expression,
+                ConditionExpression=update.condition,
+                ExpressionAttributeNames=update.names,
+                ExpressionAttributeValues=update.values,
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            return _refusal(error)
+        reach(f"{point}.after")
+        return EffectRecord.from_item(answer["Attributes"])
+
+
+def _condition(
+    guard: Guard, seen: EffectRecord, names: dict[str, str], values: dict[str, Any], *, owner: str, now_ms: int
+) -> list[str]:
+    match guard:
+        case Guard.OWNER:
+            names["#owner"], values[":my_owner"] = "owner", owner
+            return ["#owner = :my_owner"]
+        case Guard.LEASE_OVER:
+            names["#lease_until_ms"], values[":now_ms"] = "lease_until_ms", now_ms
+            return ["#lease_until_ms < :now_ms"]
+        case Guard.ATTEMPT_LEFT:
+            # The caller found paid < policy + ordered in the record as seen; every move that pays trips the fence.
+            names["#paid_attempts"], values[":seen_paid"] = "paid_attempts", seen.paid_attempts
+            return ["#paid_attempts = :seen_paid"]
+        case Guard.ORDERS_AS_SEEN:
+            names["#ordered_attempts"], values[":seen_ordered"] = "ordered_attempts", seen.ordered_attempts
+            return ["#ordered_attempts = :seen_ordered"]
+        case Guard.UNBILLED_FAILURE:
+            names |= {"#outcome": "outcome", "#kind": "kind", "#paid": "paid"}
+            values |= {":failed": "failed", ":unpaid": False}
+            return ["#outcome.#kind = :failed", "#outcome.#paid = :unpaid"]
+
+
+def _refusal(error: ClientError) -> Refused:
+    if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
+        raise error
+    # DynamoDB returns the item in its wire form here, even to the resource interface.
+    item: Any = error.response.get("Item")
+    return Refused(EffectRecord.from_item(_unmarshal(item)) if item else None)
+
+
+def _unmarshal(item: dict[str, Any]) -> dict[str, Any]:
+    return {name: _DESERIALIZER.deserialize(value) for name, value in item.items()}

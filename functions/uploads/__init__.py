@@ -1,0 +1,1 @@
+"""Uploads and their rows: identities, items and the `prospects` table."""

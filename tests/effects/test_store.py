@@ -1,0 +1,402 @@
+"""The store behind Powertools' decorator, as its users meet it: who runs, who is answered, what stays stored."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aws_lambda_powertools.utilities.idempotency import IdempotencyConfig, idempotent_function
+from aws_lambda_powertools.utilities.idempotency.exceptions import (
+    IdempotencyAlreadyInProgressError,
+    IdempotencyPersistenceLayerError,
+)
+from botocore.exceptions import ClientError
+
+from functions.crash_points import Killed, armed, kill_at
+from functions.effects.claims import LEASE_EXPIRED
+from functions.effects.errors import (
+    KeyConflictError,
+    MissingKeyError,
+    MoveRefusedError,
+    NoRunError,
+    SharedStoreError,
+)
+from functions.effects.outcomes import Outcome
+from functions.effects.resolve import ANSWER_LOST, Resolver
+from functions.effects.run import Run, current_run, new_run
+from functions.effects.states import State
+from functions.effects.store import (
+    BUG_AFTER_SEND,
+    BUG_BEFORE_SEND,
+    EffectStore,
+    IdempotencyDisabledError,
+    refuse_disabled_idempotency,
+)
+from functions.effects.table import EffectTable
+
+from .conftest import MovableClock
+
+HOT = Outcome.succeeded({"label": "hot"}, request_id="req_1")
+COLD = Outcome.succeeded({"label": "cold"}, request_id="req_2")
+ITEM = {"id": "t:k", "hash": "h"}
+Effect = Callable[[], Outcome]
+
+
+class _Context:
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
+
+class Bench:
+    """One guarded function whose effect the test supplies, and the number of requests it made."""
+
+    def __init__(self, table: Any, clock: MovableClock, max_paid_attempts: int = 1) -> None:
+        self.clock = clock
+        self.requests = 0
+        self.effect: Effect = lambda: HOT
+        self.store = EffectStore(
+            table,
+            max_paid_attempts=max_paid_attempts,
+            retention_days=400,
+            id_of=lambda item: item["id"],
+            payload_hash_of=lambda item: item["hash"],
+            clock=clock,
+        )
+        self.resolver = Resolver(EffectTable(table), retention_days=400, clock=clock)
+        config = IdempotencyConfig()
+        config.register_lambda_context(_Context())  # type: ignore[arg-type]
+
+        @idempotent_function(data_keyword_argument="item", config=config, persistence_store=self.store)
+        def guarded(*, item: dict[str, str]) -> dict[str, Any]:
+            current_run().mark_sent()
+            self.requests += 1
+            return self.effect().model_dump()
+
+        self.guarded = guarded
+
+    def call(self, effect: Effect | None = None, item: dict[str, str] | None = None, origin: str = "o") -> Run:
+        self.effect = effect or self.effect
+        with new_run(deadline=self.clock() + 60, origin=origin) as run:
+            self.guarded(item=item or ITEM)
+        return run
+
+    def in_progress(self) -> Run:
+        with new_run(deadline=self.clock() + 60) as run, pytest.raises(IdempotencyAlreadyInProgressError):
+            self.guarded(item=ITEM)
+        return run
+
+    def die_at(self, point: str) -> None:
+        with armed(kill_at(point)), pytest.raises(Killed):
+            self.call()
+
+    def read(self) -> Any:
+        return self.store.read("t:k")
+
+
+@pytest.fixture
+def bench(table: Any, clock: MovableClock) -> Bench:
+    return Bench(table, clock)
+
+
+def test_a_duplicate_gets_the_stored_outcome_and_makes_no_request(bench: Bench) -> None:
+    first = bench.call(lambda: HOT)
+    second = bench.call(lambda: COLD)
+    assert (first.fresh, second.fresh, bench.requests) == (True, False, 1)
+    assert first.record == second.record == bench.read()
+    assert second.record is not None
+    assert second.record.reply == HOT
+
+
+def test_the_record_tells_which_attempt_answered_from_what_and_when(bench: Bench) -> None:
+    record = bench.call(origin="u-1/7").record
+    assert record is not None
+    assert (record.origin, record.attempt, record.paid_attempts) == ("u-1/7", 1, 1)
+    assert (record.claimed_at, record.finished_at) == (int(bench.clock.now), int(bench.clock.now))
+    assert record.reply.audit == {"request_id": "req_1"}
+
+
+def test_only_done_expires(bench: Bench, table: Any) -> None:
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    assert "expiration" not in table.get_item(Key={"id": "t:k"})["Item"]
+    bench.call(item={"id": "t:other", "hash": "h"}, effect=lambda: HOT)
+    done = table.get_item(Key={"id": "t:other"})["Item"]
+    assert done["expiration"] == int(bench.clock.now) + 400 * 86_400
+
+
+def test_a_duplicate_beside_a_live_claim_is_told_when_to_come_back(bench: Bench) -> None:
+    met: list[Run] = []
+
+    def while_another_arrives() -> Outcome:
+        met.append(bench.in_progress())
+        return HOT
+
+    bench.call(while_another_arrives)
+    assert met[0].lease_until == bench.clock.now + 65
+    assert bench.requests == 1
+
+
+def test_a_released_attempt_may_be_tried_again_under_a_higher_fence(bench: Bench) -> None:
+    released = bench.call(lambda: Outcome.released("llm_overloaded", retry_after_s=3)).record
+    assert released is not None
+    assert (released.state, released.paid_attempts) == (State.RELEASED, 0)
+    done = bench.call(lambda: HOT).record
+    assert done is not None
+    assert (done.state, done.attempt, done.paid_attempts, bench.requests) == (State.DONE, 2, 1, 2)
+
+
+def test_an_unknown_outcome_is_never_called_again(bench: Bench) -> None:
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    again = bench.call(lambda: HOT)
+    assert bench.requests == 1
+    assert again.record is not None
+    assert again.record.reply == Outcome.unknown("llm_timeout")
+    assert again.record.final_without_request(1)
+
+
+def test_the_policy_may_allow_a_second_paid_attempt_and_no_third(table: Any, clock: MovableClock) -> None:
+    bench = Bench(table, clock, max_paid_attempts=2)
+    for _ in range(4):
+        record = bench.call(lambda: Outcome.unknown("llm_timeout")).record
+    assert record is not None
+    assert (bench.requests, record.attempt, record.paid_attempts) == (2, 2, 2)
+
+
+def test_a_kill_after_the_claim_ends_as_unknown_once_the_lease_is_over(bench: Bench) -> None:
+    bench.die_at("effects.claim.after")
+    bench.in_progress()
+    bench.clock.pass_(66)
+    answered = bench.call(lambda: HOT)
+    assert bench.requests == 0
+    assert answered.record is not None
+    assert answered.record.reply.reason == LEASE_EXPIRED
+
+
+def test_a_kill_before_the_claim_costs_nothing(bench: Bench) -> None:
+    bench.die_at("effects.claim.before")
+    assert bench.read() is None
+    assert bench.call().fresh
+
+
+def test_a_kill_after_the_save_is_answered_from_the_record(bench: Bench) -> None:
+    bench.die_at("effects.finish.after")
+    assert not bench.call(lambda: COLD).fresh
+    assert bench.read().reply == HOT
+
+
+def test_a_kill_between_the_answer_and_the_save_is_unknown_and_not_paid_twice(bench: Bench) -> None:
+    bench.die_at("effects.finish.before")
+    bench.clock.pass_(66)
+    bench.call(lambda: HOT)
+    assert bench.requests == 1
+    assert bench.read().state is State.UNKNOWN
+
+
+def test_a_late_owner_keeps_its_answer_while_nobody_claimed_since(bench: Bench) -> None:
+    def answers_after_its_lease() -> Outcome:
+        bench.clock.pass_(66)
+        with new_run(deadline=bench.clock() + 60):
+            bench.guarded(item=ITEM)
+        assert bench.read().state is State.UNKNOWN
+        return HOT
+
+    late = bench.call(answers_after_its_lease)
+    assert late.record == bench.read()
+    assert (bench.read().reply, bench.read().paid_attempts, bench.requests) == (HOT, 1, 1)
+
+
+def test_a_late_owner_never_overwrites_an_answer_and_is_counted(table: Any, clock: MovableClock) -> None:
+    bench = Bench(table, clock, max_paid_attempts=2)
+
+    def overtaken() -> Outcome:
+        bench.clock.pass_(66)
+        bench.call(lambda: COLD)
+        return HOT
+
+    late = bench.call(overtaken)
+    assert late.record == bench.read()
+    assert (bench.read().reply, bench.read().attempt, bench.read().late_answers) == (COLD, 2, 1)
+
+
+def test_a_late_release_leaves_the_record_in_doubt(bench: Bench) -> None:
+    def refused_after_its_lease() -> Outcome:
+        bench.clock.pass_(66)
+        bench.call(lambda: HOT)
+        return Outcome.released("llm_overloaded")
+
+    bench.call(refused_after_its_lease)
+    assert (bench.read().state, bench.read().late_answers) == (State.UNKNOWN, 0)
+
+
+@pytest.mark.parametrize(
+    ("sent", "state", "reason"), [(False, State.RELEASED, BUG_BEFORE_SEND), (True, State.UNKNOWN, BUG_AFTER_SEND)]
+)
+def test_a_bug_never_deletes_the_record(bench: Bench, sent: bool, state: State, reason: str) -> None:
+    def bug() -> Outcome:
+        current_run().sent = sent
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        bench.call(bug)
+    assert (bench.read().state, bench.read().outcome.reason) == (state, reason)
+
+
+def test_the_same_key_with_another_payload_is_refused_and_changes_nothing(bench: Bench) -> None:
+    bench.call()
+    before = bench.read()
+    with pytest.raises(KeyConflictError):
+        bench.call(item={"id": "t:k", "hash": "another"})
+    assert (bench.read(), bench.requests) == (before, 1)
+
+
+def test_an_item_without_a_key_is_never_run(bench: Bench) -> None:
+    with pytest.raises(MissingKeyError):
+        bench.call(item={"id": "", "hash": "h"})
+    assert bench.requests == 0
+
+
+def test_a_call_outside_a_run_is_refused_before_anything_happens(bench: Bench) -> None:
+    with pytest.raises(IdempotencyPersistenceLayerError) as refused:
+        bench.guarded(item=ITEM)
+    assert isinstance(refused.value.__cause__, NoRunError)
+    assert (bench.read(), bench.requests) == (None, 0)
+
+
+def test_one_store_guards_one_function(bench: Bench) -> None:
+    @idempotent_function(data_keyword_argument="item", persistence_store=bench.store)
+    def another(*, item: dict[str, str]) -> dict[str, Any]:
+        return HOT.model_dump()
+
+    bench.call()
+    with new_run(deadline=0), pytest.raises(SharedStoreError):
+        another(item=ITEM)
+
+
+@pytest.mark.parametrize("value", ["true", "1", "YES", "on"])
+def test_a_disabled_decorator_refuses_to_start(value: str) -> None:
+    with pytest.raises(IdempotencyDisabledError):
+        refuse_disabled_idempotency({"POWERTOOLS_IDEMPOTENCY_DISABLED": value})
+    refuse_disabled_idempotency({"POWERTOOLS_IDEMPOTENCY_DISABLED": "false"})
+
+
+# --- responses that are lost after the write was applied, so boto3 repeats it ---------------------------------------
+
+
+def repeat_every_write(monkeypatch: pytest.MonkeyPatch, table: Any) -> None:
+    """Each write is applied, and then sent again as boto3 does when its response was lost."""
+    for name in ("put_item", "update_item"):
+        real = getattr(type(table), name)
+
+        def twice(self: Any, *args: Any, _real: Any = real, **kwargs: Any) -> Any:
+            with contextlib.suppress(ClientError):
+                _real(self, *args, **kwargs)
+            return _real(self, *args, **kwargs)
+
+        monkeypatch.setattr(type(table), name, twice)
+
+
+@pytest.mark.parametrize(
+    "outcome", [HOT, Outcome.failed("r", paid=True), Outcome.released("r"), Outcome.unknown("r")], ids=lambda o: o.kind
+)
+def test_a_repeated_write_finds_its_own_result_and_succeeds(
+    bench: Bench, table: Any, monkeypatch: pytest.MonkeyPatch, outcome: Outcome
+) -> None:
+    repeat_every_write(monkeypatch, table)
+    run = bench.call(lambda: outcome)
+    assert run.record == bench.read()
+    assert run.record is not None
+    assert (run.record.outcome, run.record.attempt, run.record.late_answers, bench.requests) == (outcome, 1, 0, 1)
+
+
+def test_a_number_with_a_fraction_is_kept_as_text(bench: Bench) -> None:
+    scores = {"label": "hot", "scores": [0.87, 1, 0, 1e-7]}
+    record = bench.call(lambda: Outcome.succeeded(scores)).record
+    assert record is not None
+    assert (record.reply.result["scores"], bench.requests) == (["0.87", 1, 0, "1e-07"], 1)
+
+
+# --- giving up, and what operators do -------------------------------------------------------------------------------
+
+
+def test_giving_up_on_what_never_ran_is_a_final_retryable_failure(bench: Bench) -> None:
+    record = bench.store.give_up("t:k", "h", "llm_overloaded", "u-1/1")
+    assert record == bench.read()
+    assert record.reply == Outcome.failed("llm_overloaded", paid=False, retryable=True)
+    assert not bench.call(lambda: HOT).fresh
+
+
+def test_giving_up_keeps_whatever_had_come_of_the_key(bench: Bench) -> None:
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    assert bench.store.give_up("t:k", "h", "llm_overloaded", "o").state is State.UNKNOWN
+    assert bench.read().reply.reason == "llm_timeout"
+    with pytest.raises(KeyConflictError):
+        bench.store.give_up("t:k", "another", "llm_overloaded", "o")
+
+
+def test_giving_up_on_a_dead_claim_says_unknown_and_leaves_a_live_one(bench: Bench) -> None:
+    bench.die_at("effects.claim.after")
+    assert bench.store.give_up("t:k", "h", "r", "o").state is State.CLAIMED
+    bench.clock.pass_(66)
+    assert bench.store.give_up("t:k", "h", "r", "o").state is State.UNKNOWN
+
+
+def test_giving_up_on_a_released_attempt_is_final(bench: Bench) -> None:
+    bench.call(lambda: Outcome.released("llm_overloaded"))
+    record = bench.store.give_up("t:k", "h", "llm_overloaded", "o")
+    assert (record.state, record.paid_attempts, record.reply.retryable) == (State.DONE, 0, True)
+
+
+def test_an_operator_may_order_one_more_attempt_and_is_named_in_the_record(bench: Bench) -> None:
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    bench.resolver.order_attempt("t:k", actor="ada", reason="customer waits")
+    record = bench.call(lambda: HOT).record
+    assert record is not None
+    assert (record.reply, record.paid_attempts, bench.requests) == (HOT, 2, 2)
+    assert [(r.actor, r.reason) for r in record.resolutions] == [("ada", "customer waits")]
+    bench.call(lambda: COLD)
+    assert bench.requests == 2
+
+
+def test_what_is_proven_not_to_have_happened_may_run_again(bench: Bench) -> None:
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    assert bench.resolver.prove_absent("t:k", actor="ada", reason="no bill").paid_attempts == 0
+    record = bench.call(lambda: HOT).record
+    assert record is not None
+    assert (record.reply, record.paid_attempts) == (HOT, 1)
+
+
+def test_a_bill_without_an_answer_ends_as_a_paid_failure(bench: Bench) -> None:
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    record = bench.resolver.prove_happened("t:k", actor="ada", reason="on the invoice")
+    assert (record.state, record.reply) == (State.DONE, Outcome.failed(ANSWER_LOST, paid=True))
+    assert record.paid_attempts == 1
+
+
+def test_only_an_unbilled_failure_is_rerun(bench: Bench, table: Any) -> None:
+    bench.store.give_up("t:k", "h", "llm_overloaded", "o")
+    assert bench.resolver.rerun("t:k", actor="ada", reason="outage over").state is State.RELEASED
+    assert "expiration" not in table.get_item(Key={"id": "t:k"})["Item"]
+    assert bench.call(lambda: HOT).fresh
+    with pytest.raises(MoveRefusedError):
+        bench.resolver.rerun("t:k", actor="ada", reason="again")
+    assert bench.read().reply == HOT
+
+
+def test_an_operators_move_that_does_not_exist_changes_nothing(bench: Bench) -> None:
+    with pytest.raises(MoveRefusedError):
+        bench.resolver.order_attempt("t:k", actor="ada", reason="r")
+    bench.call(lambda: HOT)
+    before = bench.read()
+    for move in (bench.resolver.order_attempt, bench.resolver.prove_absent, bench.resolver.prove_happened):
+        with pytest.raises(MoveRefusedError):
+            move("t:k", actor="ada", reason="r")
+    assert bench.read() == before
+
+
+def test_many_records_are_looked_up_in_batches(bench: Bench) -> None:
+    ids = [f"t:{n}" for n in range(230)]
+    for effect_id in ids[::2]:
+        bench.store.give_up(effect_id, "h", "r", "o")
+    found = bench.store.read_many(ids + ids)
+    assert set(found) == set(ids[::2])
