@@ -1,0 +1,1 @@
+"""Envelope, guards and the publisher of the Custom Event Bus."""
