@@ -32,7 +32,7 @@ class Outcome(BaseModel):
     (model, request id, usage). `retry_after_s` is in whole seconds.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     kind: Kind
     reason: str = ""

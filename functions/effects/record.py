@@ -32,7 +32,7 @@ class EffectRecord(BaseModel):
     Times are seconds since the epoch but for the lease (milliseconds).
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     id: str
     state: State

@@ -47,11 +47,13 @@ class EffectTable:
     """The `idempotency` table. boto3 owns the retries of a single call; a repeated write is recognised by its fence."""
 
     def __init__(self, table: Table, *, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._table = table
+        # The resource's client takes Python values, and unlike the resource may be shared by threads.
+        self._client: Any = table.meta.client
+        self._name = table.name
         self._sleep = sleep
 
     def read(self, effect_id: str) -> EffectRecord | None:
-        item = self._table.get_item(Key={"id": effect_id}, ConsistentRead=True).get("Item")
+        item = self._client.get_item(TableName=self._name, Key={"id": effect_id}, ConsistentRead=True).get("Item")
         return EffectRecord.from_item(item) if item else None
 
     def read_many(self, effect_ids: Sequence[str]) -> dict[str, EffectRecord]:
@@ -65,16 +67,15 @@ class EffectTable:
         return found
 
     def _read_batch(self, effect_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-        client: Any = self._table.meta.client
-        request: Any = {self._table.name: {"Keys": [{"id": effect_id} for effect_id in effect_ids]}}
+        request: Any = {self._name: {"Keys": [{"id": effect_id} for effect_id in effect_ids]}}
         for round_number in range(_BATCH_GET_ROUNDS):
-            answer = client.batch_get_item(RequestItems=request)
-            yield from answer["Responses"].get(self._table.name, ())
+            answer = self._client.batch_get_item(RequestItems=request)
+            yield from answer["Responses"].get(self._name, ())
             request = answer.get("UnprocessedKeys")
             if not request:
                 return
             self._sleep(random.uniform(0, 0.1 * 2**round_number))
-        raise UnreadKeysError(f"DynamoDB left {len(request[self._table.name]['Keys'])} of a batch's keys unread")
+        raise UnreadKeysError(f"DynamoDB left {len(request[self._name]['Keys'])} of a batch's keys unread")
 
     def create(self, event: Event, record: EffectRecord, expires_at: int | None = None) -> Refused | None:
         """The first write of a key; refused where an item exists, whoever wrote it."""
@@ -84,7 +85,8 @@ class EffectTable:
         point = f"effects.{event.replace(' ', '_')}"
         reach(f"{point}.before")
         try:
-            self._table.put_item(
+            self._client.put_item(
+                TableName=self._name,
                 Item=item,
                 ConditionExpression="attribute_not_exists(id)",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
@@ -134,7 +136,8 @@ class EffectTable:
         point = f"effects.{event.replace(' ', '_')}"
         reach(f"{point}.before")
         try:
-            answer = self._table.update_item(
+            answer = self._client.update_item(
+                TableName=self._name,
                 Key={"id": effect_id},
                 UpdateExpression=update.expression,
                 ConditionExpression=update.condition,

@@ -13,7 +13,8 @@ ATTENTION = "attention"
 
 
 class _Item(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    # A broken item is reported by the names of its attributes: their values may be a file's name or header.
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     def to_item(self) -> dict[str, Any]:
         """As DynamoDB stores it; absent values are left out."""

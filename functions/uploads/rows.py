@@ -24,12 +24,15 @@ class RowsTable:
     """Row items in the `prospects` table, spread over the shards of their upload."""
 
     def __init__(self, table: Table) -> None:
-        self._table = table
+        # The resource's client takes Python values, and unlike the resource may be shared by threads.
+        self._client: Any = table.meta.client
+        self._name = table.name
 
     def put_row(self, row: RowItem) -> bool:
         """Write a row's terminal item. False: it has one, which stays: a late or duplicate run overwrites nothing."""
         try:
-            self._table.put_item(
+            self._client.put_item(
+                TableName=self._name,
                 Item={**row_address(row.upload_id, row.row_number), **row.to_item()},
                 ConditionExpression=Attr("pk").not_exists(),
             )
@@ -65,7 +68,10 @@ class RowsTable:
             yield RowItem.from_item(item)
 
     def _get(self, key: dict[str, str], *, consistent: bool = True) -> dict[str, Any] | None:
-        return self._table.get_item(Key=key, ConsistentRead=consistent).get("Item")
+        item: dict[str, Any] | None = self._client.get_item(
+            TableName=self._name, Key=key, ConsistentRead=consistent
+        ).get("Item")
+        return item
 
     def _query(self, **arguments: Any) -> Iterator[dict[str, Any]]:
         for page in self._pages(**arguments):
@@ -74,7 +80,7 @@ class RowsTable:
     def _pages(self, **arguments: Any) -> Iterator[dict[str, Any]]:
         start: dict[str, Any] = {}
         while True:
-            page: Any = self._table.query(**arguments, **start)
+            page: Any = self._client.query(TableName=self._name, **arguments, **start)
             yield page
             if "LastEvaluatedKey" not in page:
                 return

@@ -5,7 +5,9 @@ Rows have a module of their own, `rows.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
@@ -18,6 +20,7 @@ from functions.uploads.rows import RowsTable
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
 
+_TRANSACTION_TRIES = 6
 _UNSETTLED = Attr("upload_id").not_exists() & Attr("refusal").not_exists()
 _UNSETTLED_EXPRESSION = "attribute_not_exists(upload_id) AND attribute_not_exists(refusal)"
 
@@ -28,11 +31,11 @@ def refused_by_condition(error: ClientError) -> bool:
 
 
 class UploadsTable(RowsTable):
-    """Uploads in the `prospects` table. `table` is boto3's Table resource; no method retries on its own."""
+    """Uploads in the `prospects` table. `table` is boto3's Table resource, which owns the retries of a single call."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, *, sleep: Callable[[float], None] = time.sleep) -> None:
         super().__init__(table)
-        self._table = table
+        self._sleep = sleep
 
     # --- object versions -------------------------------------------------------------------------------------------
 
@@ -141,8 +144,10 @@ class UploadsTable(RowsTable):
     def announced(self, upload_id: str, revision: int) -> None:
         """Close an upload whose announcement went out; one reopened meanwhile stays open."""
         try:
-            self._table.delete_item(
-                Key=open_address(upload_id), ConditionExpression=Attr("announcement.revision").eq(revision)
+            self._client.delete_item(
+                TableName=self._name,
+                Key=open_address(upload_id),
+                ConditionExpression=Attr("announcement.revision").eq(revision),
             )
         except ClientError as error:
             if not refused_by_condition(error):
@@ -189,7 +194,9 @@ class UploadsTable(RowsTable):
         add: dict[str, int] | None = None,
     ) -> dict[str, Any]:
         request = self._update_request(values, condition, add)
-        return self._table.update_item(Key=key, ReturnValues="ALL_NEW", **request)["Attributes"]
+        answer = self._client.update_item(TableName=self._name, Key=key, ReturnValues="ALL_NEW", **request)
+        attributes: dict[str, Any] = answer["Attributes"]
+        return attributes
 
     @staticmethod
     def _update_request(
@@ -208,14 +215,19 @@ class UploadsTable(RowsTable):
 
     def _transact(self, *writes: dict[str, dict[str, Any]]) -> bool:
         items: list[Any] = [
-            {kind: {"TableName": self._table.name, **request}} for write in writes for kind, request in write.items()
+            {kind: {"TableName": self._name, **request}} for write in writes for kind, request in write.items()
         ]
-        client = self._table.meta.client
-        try:
-            client.transact_write_items(TransactItems=items)
-        except client.exceptions.TransactionCanceledException as error:
-            reasons = {reason.get("Code", "None") for reason in error.response.get("CancellationReasons", [])}
-            if "ConditionalCheckFailed" not in reasons:
-                raise
-            return False
-        return True
+        for attempt in range(_TRANSACTION_TRIES):
+            try:
+                self._client.transact_write_items(TransactItems=items)
+            except self._client.exceptions.TransactionCanceledException as error:
+                reasons = {reason.get("Code", "None") for reason in error.response.get("CancellationReasons", [])}
+                if "ConditionalCheckFailed" in reasons:
+                    return False
+                # Another transaction is at work on the same items, and boto3 does not repeat this one by itself.
+                if reasons - {"None"} != {"TransactionConflict"} or attempt == _TRANSACTION_TRIES - 1:
+                    raise
+                self._sleep(random.uniform(0, 0.05 * 2**attempt))
+            else:
+                return True
+        return False

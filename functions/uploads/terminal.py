@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from functions.effects.record import EffectRecord
 from functions.uploads.keys import row_origin
 from functions.uploads.model import RowItem, RowOutcome
@@ -9,7 +12,26 @@ from functions.uploads.model import RowItem, RowOutcome
 _OUTCOMES: dict[str, RowOutcome] = {"succeeded": "classified", "failed": "failed", "unknown": "unknown"}
 
 
-def terminal_row(record: EffectRecord, *, upload_id: str, row_number: int, line: int, key: str) -> RowItem:
+@dataclass(frozen=True)
+class RowIdentity:
+    """Which row it is, and the key its answer is stored under."""
+
+    upload_id: str
+    row_number: int
+    line: int
+    key: str
+    prompt_version: str
+
+    @property
+    def origin(self) -> str:
+        return row_origin(self.upload_id, self.row_number)
+
+    def item(self, outcome: RowOutcome, now: int, **more: Any) -> RowItem:
+        """The item of this row, ended at `now` (seconds since the epoch)."""
+        return RowItem(outcome=outcome, finished_at=now, **vars(self), **more)
+
+
+def terminal_row(row: RowIdentity, record: EffectRecord, now: int) -> RowItem:
     """The row's item, from a record that is DONE or UNKNOWN (ValueError otherwise).
 
     Whether the row was answered without a request of its own is told by the record, not by who writes the item:
@@ -18,22 +40,17 @@ def terminal_row(record: EffectRecord, *, upload_id: str, row_number: int, line:
     reply = record.reply
     if reply.kind not in _OUTCOMES:
         raise ValueError(f"a record that is {record.state} ends no row")
-    known = record.origin != row_origin(upload_id, row_number)
-    return RowItem(
-        upload_id=upload_id,
-        row_number=row_number,
-        line=line,
-        key=key,
-        outcome=_OUTCOMES[reply.kind],
+    known = record.origin != row.origin
+    return row.item(
+        _OUTCOMES[reply.kind],
+        now,
         label=str(reply.result.get("label", "")),
         reason=reply.reason,
         retryable=reply.retryable,
         paid=reply.paid,
         known=known,
         model=str(reply.audit.get("model", "")),
-        prompt_version=str(reply.audit.get("prompt_version", "")),
         request_id=str(reply.audit.get("request_id", "")),
         cost_microusd=0 if known else int(reply.result.get("cost_microusd", 0)),
         attempt=record.attempt,
-        finished_at=record.finished_at or 0,
     )

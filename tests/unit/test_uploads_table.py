@@ -85,6 +85,33 @@ def test_the_second_admission_of_an_upload_changes_nothing(uploads: UploadsTable
     assert uploads.join_object("uploads/a.csv", "v2", "u-1")
 
 
+def test_an_admission_that_meets_another_transaction_is_tried_again(
+    table: Any, uploads: UploadsTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = table.meta.client
+    conflict = client.exceptions.TransactionCanceledException(
+        {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": [{"Code": "TransactionConflict"}]},
+        "TransactWriteItems",
+    )
+    answers = [conflict, conflict]
+    real = client.transact_write_items
+
+    def contended(**request: Any) -> Any:
+        if answers:
+            raise answers.pop()
+        return real(**request)
+
+    monkeypatch.setattr(client, "transact_write_items", contended)
+    waits: list[float] = []
+    uploads = UploadsTable(table, sleep=waits.append)
+    uploads.begin_object("uploads/a.csv", "v1", 10)
+    assert uploads.admit(an_upload())
+    assert len(waits) == 2
+    answers.extend([conflict] * 99)
+    with pytest.raises(client.exceptions.TransactionCanceledException):
+        uploads.admit(an_upload("u-2"))
+
+
 def test_a_settled_object_version_counts_no_further_attempt_and_keeps_its_end(uploads: UploadsTable) -> None:
     assert uploads.begin_object("uploads/a.csv", "v1", 10).attempts == 1
     assert uploads.begin_object("uploads/a.csv", "v1", 10).attempts == 2

@@ -1,0 +1,1 @@
+"""From an uploaded object to published rows: CSV contract, admission, publishing."""
