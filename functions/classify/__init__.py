@@ -1,0 +1,1 @@
+"""The task, the Claude call and the worker that guards it."""
