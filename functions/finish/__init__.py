@@ -1,0 +1,1 @@
+"""Exact completion, results and notices."""

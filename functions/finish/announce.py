@@ -1,0 +1,70 @@
+"""Telling the end of an upload: the event on the bus, then the summary on the alerts topic, from what is stored.
+
+Every step can be repeated: the event is the same to the byte each time and carries the same DeduplicationId. Only a
+kill between the summary and the note that it went out makes a second summary.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ulid import ULID
+
+from functions.crash_points import reach
+from functions.events.entries import Entry
+from functions.events.envelope import Envelope
+from functions.events.publisher import Publisher
+from functions.uploads.model import Announcement, Upload
+from functions.uploads.table import UploadsTable
+
+if TYPE_CHECKING:
+    from mypy_boto3_sns import SNSClient
+
+FINISHED = "upload.finished"
+AGENT = "finish@1"
+
+
+class Announcer:
+    """Sends what the outbox of a finished upload holds, and empties it."""
+
+    def __init__(self, table: UploadsTable, publisher: Publisher, sns: SNSClient, topic_arn: str) -> None:
+        self._table = table
+        self._publisher = publisher
+        self._sns = sns
+        self._topic_arn = topic_arn
+
+    def announce(self, upload: Upload, announcement: Announcement) -> None:
+        """Raises what the bus and the topic raise; the outbox then still holds the announcement."""
+        reach("finish.publish.before")
+        self._publisher.publish([finished_event(upload)])
+        reach("finish.publish.after")
+        reach("finish.notify.before")
+        self._sns.publish(TopicArn=self._topic_arn, Subject=announcement.subject, Message=announcement.text)
+        reach("finish.notify.after")
+        self._table.announced(upload.upload_id, announcement.revision)
+        reach("finish.announced.after")
+
+
+def finished_event(upload: Upload) -> Entry:
+    """The `upload.finished` event of the revision that META holds; a repeat of it is equal to the byte."""
+    digest = hashlib.sha256(f"{upload.upload_id}\n{FINISHED}\n{upload.revision}".encode())
+    finished_at = datetime.fromtimestamp(upload.finished_at or upload.created_at, UTC)
+    envelope = Envelope(
+        event_id=f"evt_{ULID.from_bytes(digest.digest()[:16])}",
+        type=FINISHED,
+        occurred_at=finished_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        correlation_id=upload.upload_id,
+        source_agent=AGENT,
+        hops=0,
+        lineage=("finish",),
+        data={
+            "upload_id": upload.upload_id,
+            "revision": upload.revision,
+            "counts": upload.counts.model_dump(),
+            "rows": upload.rows.model_dump(),
+            "results": {"bucket": upload.bucket, "key": upload.results_key},
+        },
+    )
+    return Entry(digest.hexdigest(), FINISHED, envelope.to_detail())

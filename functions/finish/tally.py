@@ -1,0 +1,58 @@
+"""What the rows of an upload came to, added up while they stream by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from functions.finish.rows import RowResult
+from functions.uploads.model import RowCounts
+
+FIRST_ROWS = 10
+"""How many rows without a label are named one by one; all are counted."""
+
+
+class Tally:
+    """Counts outcomes, money and reasons. Feed it with `of`; it keeps no more than the first few rows."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.labels: Counter[str] = Counter()
+        self.reasons: Counter[tuple[str, str]] = Counter()
+        """How many rows per (outcome, reason code), duplicates aside."""
+        self.first_rows: list[tuple[int, int, str, str]] = []
+        """(record number, line, outcome, reason code) of the first rows that got no label, duplicates aside."""
+        self.known = 0
+        self.cost_microusd = 0
+
+    def of(self, results: Iterable[RowResult]) -> Iterator[RowResult]:
+        """The same results, counted as they pass."""
+        for result in results:
+            self._add(result)
+            yield result
+
+    def _add(self, result: RowResult) -> None:
+        self.outcomes[result.outcome] += 1
+        if result.outcome == "classified":
+            self.labels[result.label] += 1
+        elif result.outcome not in ("duplicate", "open"):
+            self.reasons[result.outcome, result.reason] += 1
+            if len(self.first_rows) < FIRST_ROWS:
+                self.first_rows.append((result.record.number, result.record.line, result.outcome, result.reason))
+        if result.item is not None:
+            self.known += result.item.known
+            self.cost_microusd += result.item.cost_microusd
+
+    @property
+    def terminal(self) -> int:
+        """Valid rows that have ended."""
+        return sum(self.outcomes[outcome] for outcome in ("classified", "failed", "unknown"))
+
+    def row_counts(self) -> RowCounts:
+        return RowCounts(
+            classified=self.outcomes["classified"],
+            failed=self.outcomes["failed"],
+            unknown=self.outcomes["unknown"],
+            known=self.known,
+            cost_microusd=self.cost_microusd,
+        )
