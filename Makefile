@@ -25,7 +25,7 @@ demo: install ## A CSV through the real stacks and handlers on a local cloud; FI
 	@$(BIN)/prospects local demo "$(FILE)"
 
 test: install lint ## All tests, with lint and types
-	@$(BIN)/pytest -n 2 --dist loadgroup
+	@$(BIN)/pytest -n 2 --dist loadfile
 
 lint: install ## Format, rules, types and layers
 	@$(BIN)/ruff format --check .
