@@ -67,6 +67,7 @@ class IntakeSettings(Limits, TaskSettings):
     event_bus_arn: str
     alerts_topic_arn: str
     max_intake_attempts: int = Field(3, ge=1)
+    upload_retention_days: int = Field(400, ge=1)
     stop_before_timeout_s: float = Field(20.0, ge=0)
 
 
@@ -87,6 +88,7 @@ class ClassifySettings(Environment):
     backoff_base_s: float = Field(5.0, ge=0)
     backoff_max_s: float = Field(900.0, ge=0)
     outcome_retention_days: int = Field(400, ge=1)
+    upload_retention_days: int = Field(400, ge=1)
     lease_grace_s: float = Field(5.0, ge=0)
 
 

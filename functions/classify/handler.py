@@ -51,7 +51,7 @@ def build_provider(settings: ClassifySettings) -> Provider:
 def build_worker(settings: ClassifySettings, ask: Ask) -> Worker:
     """The worker on the real tables and queues, asking the model through `ask`."""
     dynamodb = boto3.resource("dynamodb", config=AWS)
-    uploads = UploadsTable(dynamodb.Table(settings.prospects_table))
+    uploads = UploadsTable(dynamodb.Table(settings.prospects_table), retention_days=settings.upload_retention_days)
     store = build_store(dynamodb.Table(settings.idempotency_table), settings)
     queues = Queues(boto3.client("sqs", config=AWS), settings.classify_queue_url, settings.classify_dlq_url)
     settlement = Settlement(

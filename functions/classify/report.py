@@ -23,6 +23,9 @@ METRIC_OF: dict[Ending, str] = {
     "malformed": "EventsMalformed",
     "error": "RowErrors",
 }
+NOT_RUNNING = "EventsOfClosedBudgets"
+"""Counts the stopped events whose upload is not running. A pause stops many of them, and was alerted itself."""
+_CLOSED = "budget_closed"
 _QUIET: frozenset[Ending] = frozenset({"classified", "repeated", "in_progress"})
 
 
@@ -43,8 +46,8 @@ class Report:
 
     def _count(self, results: Sequence[Result]) -> None:
         self._metrics.add_metric("RowsReceived", MetricUnit.Count, len(results))
-        for ending, number in Counter(result.ending for result in results).items():
-            self._metrics.add_metric(METRIC_OF[ending], MetricUnit.Count, number)
+        for name, number in Counter(map(_metric_of, results)).items():
+            self._metrics.add_metric(name, MetricUnit.Count, number)
         self._metrics.add_metric("CostMicrousd", MetricUnit.Count, sum(result.cost_microusd for result in results))
 
     def _log(self, result: Result, request_id: str) -> None:
@@ -67,3 +70,9 @@ class Report:
             "the model refuses every row of this upload",
             extra={"request_id": request_id, "upload_id": upload_id, "reason": reason},
         )
+
+
+def _metric_of(result: Result) -> str:
+    if result.ending == "stopped" and result.reason == _CLOSED:
+        return NOT_RUNNING
+    return METRIC_OF[result.ending]

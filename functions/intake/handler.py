@@ -116,7 +116,9 @@ def build(settings: IntakeSettings, session: boto3.Session, clock: Clock = wall_
     """Put the worker together. Raises UnknownModelError for a model without a price."""
     task = build_task(settings)
     dynamodb = session.resource("dynamodb")
-    table = UploadsTable(dynamodb.Table(settings.prospects_table))
+    table = UploadsTable(
+        dynamodb.Table(settings.prospects_table), retention_days=settings.upload_retention_days, clock=clock
+    )
     read_many = EffectTable(dynamodb.Table(settings.idempotency_table)).read_many
     source = Source(session.client("s3"))
     events: EventsClient = session.client("eventbridgev2", config=EVENTS_CONFIG)

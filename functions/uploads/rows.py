@@ -16,24 +16,31 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
 
 
+_OUTLIVES_META_DAYS = 30
 _MERGED_PAGE = 500
 """Items a page while merging: 16 whole pages of 1 MB would be some 100 MB of Python objects."""
 
 
 class RowsTable:
-    """Row items in the `prospects` table, spread over the shards of their upload."""
+    """Row items in the `prospects` table, spread over the shards of their upload.
 
-    def __init__(self, table: Table) -> None:
+    `retention_days`: how long an upload is kept after its end; None keeps what is written here for good.
+    """
+
+    def __init__(self, table: Table, *, retention_days: int | None = None) -> None:
         # The resource's client takes Python values, and unlike the resource may be shared by threads.
         self._client: Any = table.meta.client
         self._name = table.name
+        self._retention_days = retention_days
 
     def put_row(self, row: RowItem) -> bool:
         """Write a row's terminal item. False: it has one, which stays: a late or duplicate run overwrites nothing."""
+        # What is unknown waits for a person, however long.
+        expiry = {} if row.outcome == "unknown" else self._expiry(row.finished_at)
         try:
             self._client.put_item(
                 TableName=self._name,
-                Item={**row_address(row.upload_id, row.row_number), **row.to_item()},
+                Item={**row_address(row.upload_id, row.row_number), **row.to_item(), **expiry},
                 ConditionExpression=Attr("pk").not_exists(),
             )
         except ClientError as error:
@@ -66,6 +73,12 @@ class RowsTable:
         )
         for item in heapq.merge(*shards, key=lambda item: str(item["sk"])):
             yield RowItem.from_item(item)
+
+    def _expiry(self, now: int) -> dict[str, int]:
+        """The TTL of what must outlive its upload's META, which counts from the later end of the upload."""
+        if self._retention_days is None:
+            return {}
+        return {"expires_at": now + (self._retention_days + _OUTLIVES_META_DAYS) * 86_400}
 
     def _get(self, key: dict[str, str], *, consistent: bool = True) -> dict[str, Any] | None:
         item: dict[str, Any] | None = self._client.get_item(

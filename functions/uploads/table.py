@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 from botocore.exceptions import ClientError
 
+from functions.clock import Clock, wall_clock
 from functions.uploads.keys import meta_address, object_address, open_address
 from functions.uploads.model import Announcement, Finished, ObjectItem, OpenUpload, Upload
 from functions.uploads.rows import RowsTable
@@ -33,8 +34,16 @@ def refused_by_condition(error: ClientError) -> bool:
 class UploadsTable(RowsTable):
     """Uploads in the `prospects` table. `table` is boto3's Table resource, which owns the retries of a single call."""
 
-    def __init__(self, table: Table, *, sleep: Callable[[float], None] = time.sleep) -> None:
-        super().__init__(table)
+    def __init__(
+        self,
+        table: Table,
+        *,
+        retention_days: int | None = None,
+        clock: Clock = wall_clock,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        super().__init__(table, retention_days=retention_days)
+        self._clock = clock
         self._sleep = sleep
 
     # --- object versions -------------------------------------------------------------------------------------------
@@ -44,7 +53,7 @@ class UploadsTable(RowsTable):
         try:
             item = self._update(
                 object_address(object_key, version_id),
-                {"object_key": object_key, "version_id": version_id, "size": size},
+                {"object_key": object_key, "version_id": version_id, "size": size, **self._expiry(int(self._clock()))},
                 _UNSETTLED,
                 add={"attempts": 1},
             )

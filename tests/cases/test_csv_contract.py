@@ -44,7 +44,7 @@ GENERATED: dict[str, Callable[[], str]] = {
 }
 
 
-def _case(name: str) -> tuple[bytes, dict[str, Any]]:
+def case(name: str) -> tuple[bytes, dict[str, Any]]:
     expected = json.loads((DATA / f"{name}.expected.json").read_text())
     data = GENERATED[name]().encode() if name in GENERATED else (DATA / f"{name}.csv").read_bytes()
     assert hashlib.sha256(data).hexdigest() == expected["sha256"]
@@ -52,16 +52,16 @@ def _case(name: str) -> tuple[bytes, dict[str, Any]]:
 
 
 def _read(name: str) -> Reading:
-    return read(_case(name)[0])
+    return read(case(name)[0])
 
 
 NAMES = [*sorted(path.name.split(".")[0] for path in DATA.glob("A[01]*.expected.json")), "A37"]
 REFUSED = {"A08": "duplicate_header", "A09": "no_data_rows", "A16": "not_csv"}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, id=f"{_case(name)[1]['kind']}-{name}") for name in NAMES])
+@pytest.mark.parametrize("name", [pytest.param(name, id=f"{case(name)[1]['kind']}-{name}") for name in NAMES])
 def test_case(name: str) -> None:
-    data, expected = _case(name)
+    data, expected = case(name)
     found = read(data)
     assert found.code == REFUSED.get(name, "")
     by_outcome = [record.outcome for record in found.records]
@@ -117,7 +117,7 @@ def test_csv_nul_byte_is_named_with_its_line() -> None:
 
 
 def test_csv_values_are_text_byte_for_byte_up_to_the_results() -> None:
-    data, _ = _case("A12")
+    data, _ = case("A12")
     found = read(data)
     rows = _results(found)
     written = list(csv.reader(io.StringIO(data.decode(), newline="")))
@@ -125,7 +125,7 @@ def test_csv_values_are_text_byte_for_byte_up_to_the_results() -> None:
 
 
 def test_csv_non_ascii_code_points_survive_up_to_the_results() -> None:
-    data, _ = _case("A13")
+    data, _ = case("A13")
     written = list(csv.reader(io.StringIO(data.decode(), newline="")))
     assert [row[:5] for row in _results(read(data))] == written
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -58,6 +59,19 @@ def test_a_row_is_classified_and_its_item_written_from_the_record(world: World) 
     assert record.reply.audit["input_digest"] == record.payload_hash
     assert failed_messages([result]) == {"batchItemFailures": []}
     assert world.dead_letters() == []
+
+
+def test_a_classified_row_costs_three_writes_and_one_upload_read_a_batch(world: World) -> None:
+    calls: Counter[str] = Counter()
+
+    def count(model: Any, **_: Any) -> None:
+        calls[model.name] += 1
+
+    hooks = world.dynamodb.meta.client.meta.events
+    hooks.register("before-call.dynamodb", count)
+    world.deliver(*(event(n, fields(f"P{n}")) for n in range(1, 11)))
+    hooks.unregister("before-call.dynamodb", count)
+    assert calls == {"PutItem": 20, "UpdateItem": 10, "GetItem": 1}
 
 
 def test_rows_of_a_batch_run_in_parallel_and_each_has_its_own_answer(world: World) -> None:

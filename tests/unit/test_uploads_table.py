@@ -164,6 +164,15 @@ def test_only_rows_that_may_still_change_are_in_the_attention_index(uploads: Upl
     assert marked == {2, 3}
 
 
+def test_what_is_not_unknown_expires_after_its_uploads_meta(table: Any) -> None:
+    uploads = UploadsTable(table, retention_days=400, clock=lambda: 1_000)
+    uploads.begin_object("uploads/a.csv", "v1", 10)
+    uploads.put_row(a_row(1, finished_at=1_000))
+    uploads.put_row(a_row(2, finished_at=1_000, outcome="unknown", reason="r"))
+    expiries = {item["pk"]: item.get("expires_at") for item in table.scan()["Items"]}
+    assert expiries == {"OBJECT#uploads/a.csv": 1_000 + 430 * 86_400, "u-1#01": 1_000 + 430 * 86_400, "u-1#02": None}
+
+
 def test_an_upload_finishes_once_and_stays_open_until_it_is_announced(uploads: UploadsTable) -> None:
     uploads.begin_object("uploads/a.csv", "v1", 10)
     uploads.admit(an_upload())

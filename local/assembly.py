@@ -1,0 +1,91 @@
+"""Everything that runs in the server process, put together once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from local.bus.delivery import Deliveries
+from local.bus.filters import Filters
+from local.bus.resources import EventBusResources
+from local.bus.service import EventBusService
+from local.bus.targets import Targets
+from local.bus.wire import Wire
+from local.claude.http import ClaudeServer
+from local.claude.script import parse_script
+from local.claude.standin import StandIn
+from local.emulator import Emulator, load_emulator
+from local.gateway import Gateway
+from local.metrics import Metrics, Sink
+from local.repairs.alarms import Alarms
+from local.repairs.asynchronous import Asynchronous
+from local.repairs.gate import Gate
+from local.repairs.invocations import Invocations
+from local.repairs.permissions import Permissions
+from local.repairs.queues import Queues
+from local.repairs.rules import Rules
+from local.settings import ACCOUNT, REGION, ServerSettings
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """The ASGI application, the stand-in beside it, and the handlers' processes."""
+
+    app: Gateway
+    claude: ClaudeServer
+    emulator: Emulator
+
+    def end_handlers(self) -> None:
+        self.emulator.runtime.reset()
+
+
+def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud:
+    """Load the emulator, put right what it does otherwise than AWS, and add what it lacks. Runs on `loop`'s thread."""
+    standin = StandIn(parse_script(settings.claude_script))
+    emulator = load_emulator()
+    metrics = Metrics(_sink(emulator))
+    permissions, queues = Permissions(emulator), Queues(emulator, loop)
+    invocations = Invocations(emulator, Gate(settings.handlers))
+    asynchronous = Asynchronous(
+        emulator,
+        invocations,
+        queues=queues,
+        permissions=permissions,
+        metrics=metrics,
+        handlers=settings.handlers,
+        retry_s=settings.async_retry_s,
+    )
+    rules = Rules(
+        emulator,
+        invocations,
+        asynchronous,
+        queues=queues,
+        permissions=permissions,
+        metrics=metrics,
+        tick_s=settings.tick_s,
+    )
+    deliveries = Deliveries(
+        Targets(invocations, asynchronous, queues, permissions),
+        metrics,
+        threads=settings.delivery_threads,
+        backoff_s=settings.bus_backoff_s,
+    )
+    bus = EventBusService(Filters(emulator), deliveries, metrics)
+    for repair in (queues, invocations, asynchronous, rules, EventBusResources(emulator, bus), Alarms(emulator)):
+        repair.install()
+    app = Gateway(emulator.app.app, Wire(bus, permissions), invocations, metrics, standin, token=settings.token)
+    return Cloud(app, ClaudeServer(standin), emulator)
+
+
+def _sink(emulator: Emulator) -> Sink:
+    """Metrics also reach the emulator's CloudWatch, where the deployed alarms look."""
+
+    def record(namespace: str, name: str, value: float, dimensions: Mapping[str, str]) -> None:
+        with emulator.responses.request_scope(ACCOUNT, REGION):
+            emulator.cloudwatch.record_metric(namespace, name, value, "Count", dict(dimensions))
+
+    return record

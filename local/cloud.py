@@ -1,0 +1,161 @@
+"""`LocalCloud`: a local cloud of one's own, from its first process to its last."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from local.deploy import deploy
+from local.errors import LocalCloudError
+from local.group import Group
+from local.options import LocalCloudOptions
+from local.running import RunningCloud, ask
+from local.settings import FAILED_FILE, READY_FILE, Ready
+from local.state import DEFAULT_STATE_FILE, State, find_running, write_state
+from local.synth import ROOT, synthesize
+
+Progress = Callable[[str], None]
+STAGES = ("starting", "synthesizing", "deploying", "ready")
+KEPT_LOG = ROOT / "build" / "local-cloud.log"
+
+_START_S = 60.0
+_WARM_S = 90.0
+_POLL_S = 0.02
+
+
+class LocalCloud(RunningCloud):
+    """Starts, synthesizes and deploys on entry; ends its process group and its folder on exit, whatever happens.
+
+    `progress` is told each of STAGES. Raises `LocalCloudError` with one sentence. `stays`: `leave` may be called.
+    """
+
+    def __init__(
+        self, options: LocalCloudOptions | None = None, *, progress: Progress = lambda _: None, stays: bool = False
+    ) -> None:
+        super().__init__("", {}, stand_in=True)
+        self.dropped: Sequence[str] = ()
+        self._options = options or LocalCloudOptions()
+        self._progress = progress
+        self._stays = stays
+        self._group: Group | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def process_group(self) -> int:
+        return self._started().pid
+
+    def logs(self) -> Path:
+        """The file with what the server and its handlers log, while the cloud runs."""
+        return self._started().log
+
+    def start(self) -> None:
+        """Raises `LocalCloudError`; nothing is left behind then, nor after Ctrl-C."""
+        if self._group is not None:
+            raise LocalCloudError("This local cloud has been started already.")
+        settings = self._options.server_settings(lifeline=not self._stays)
+        self._progress("starting")
+        self._group = Group(settings, world=settings.claude_url is not None)
+        atexit.register(self.stop)
+        try:
+            self._start(stand_in=settings.claude_url is None)
+        except LocalCloudError as error:
+            kept = self._keep_log()
+            self.stop()
+            raise LocalCloudError(f"{error}{kept}") from error
+        except BaseException:
+            self.stop()
+            raise
+        self._progress("ready")
+
+    def stop(self) -> None:
+        """End the group and remove its folder. May be called twice."""
+        atexit.unregister(self.stop)
+        group, self._group = self._group, None
+        if group is not None:
+            group.end()
+
+    def leave(self, path: Path = DEFAULT_STATE_FILE) -> State:
+        """Let the cloud outlive this process, and write down where `find_running` and `down` find it."""
+        group = self._started()
+        state = State(
+            pid=group.pid,
+            token=self._token,
+            folder=group.folder,
+            endpoint=self.endpoint,
+            stand_in=self._stand_in,
+            outputs=self.outputs,
+        )
+        write_state(state, path)
+        group.release()
+        atexit.unregister(self.stop)
+        self._group = None
+        return state
+
+    def _start(self, *, stand_in: bool) -> None:
+        self._progress("synthesizing")
+        # The server starts meanwhile, in its own process.
+        context = self._options.stack_context()
+        group = self._started()
+        assembly = synthesize(context, scratch=group.scratch, group=0 if self._stays else group.pid)
+        ready = self._wait_until_ready()
+        self._token = ready.token
+        super().__init__(ready.endpoint, {}, stand_in=stand_in)
+        self._progress("deploying")
+        key = self._options.claude_key()
+        self.client("secretsmanager").create_secret(Name=context["anthropic_secret_name"], SecretString=key)
+        deployment = deploy(self._clients, assembly)
+        self.outputs, self.dropped = deployment.outputs, deployment.dropped
+        for name, fault in ask(self.endpoint, "warm", timeout_s=_WARM_S).items():
+            raise LocalCloudError(f"The function {name} cannot be loaded: {fault}.")
+
+    def _wait_until_ready(self) -> Ready:
+        group = self._started()
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            if (group.folder / READY_FILE).exists():
+                return Ready.model_validate_json((group.folder / READY_FILE).read_text())
+            if not group.alive():
+                raise LocalCloudError(_reason(group))
+            time.sleep(_POLL_S)
+        raise LocalCloudError(f"The local cloud did not start within {_START_S:g} s.")
+
+    def _started(self) -> Group:
+        if self._group is None:
+            raise LocalCloudError("The local cloud is not running.")
+        return self._group
+
+    def _keep_log(self) -> str:
+        with contextlib.suppress(OSError):
+            KEPT_LOG.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(self._started().log, KEPT_LOG)
+            return f" Its log is {KEPT_LOG}."
+        return ""
+
+
+def up(options: LocalCloudOptions, *, progress: Progress, path: Path = DEFAULT_STATE_FILE) -> State:
+    """Start a cloud that stays. Raises `LocalCloudError`, also when one is running already."""
+    running = find_running(path)
+    if running is not None:
+        raise LocalCloudError(f"A local cloud is running already at {running.endpoint}; end it first.")
+    cloud = LocalCloud(options, progress=progress, stays=True)
+    cloud.start()
+    return cloud.leave(path)
+
+
+def _reason(group: Group) -> str:
+    failed = group.folder / FAILED_FILE
+    return failed.read_text() if failed.exists() else "The local cloud did not start."

@@ -1,0 +1,80 @@
+"""The ASGI application: the bus and the local cloud's own questions in front, the emulator behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from local.bus.wire import PATH, Wire
+from local.claude.standin import StandIn
+from local.metrics import Metrics
+from local.repairs.invocations import Invocations
+
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+OWN = "/_local/"
+
+
+class Gateway:
+    """Answers `/service/AWSEventsV2/operation/…` and `/_local/…`; passes everything else on, lifespan included."""
+
+    def __init__(
+        self, emulator_app: Any, wire: Wire, invocations: Invocations, metrics: Metrics, standin: StandIn, *, token: str
+    ) -> None:
+        self._emulator_app = emulator_app
+        self._wire = wire
+        self._invocations = invocations
+        self._metrics = metrics
+        self._standin = standin
+        self._token = token
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        if scope["type"] == "http" and PATH.match(path):
+            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+            status, answer_headers, body = self._wire.answer(path, headers, await _body(receive))
+            await _send(send, status, answer_headers, body)
+        elif scope["type"] == "http" and path.startswith(OWN):
+            await _body(receive)
+            status, answer = await self._own(path.removeprefix(OWN))
+            await _send(send, status, {"content-type": "application/json"}, json.dumps(answer).encode())
+        else:
+            # The deployed policies deny what is not TLS; here a socket on 127.0.0.1 stands for it.
+            await self._emulator_app({**scope, "scheme": "https"} if "scheme" in scope else scope, receive, send)
+
+    async def _own(self, question: str) -> tuple[int, Any]:
+        """`status`: whose cloud this is. `warm`: start the handlers and say which could not be loaded."""
+        match question:
+            case "status":
+                return 200, {"token": self._token, "pid": os.getpid()}
+            case "metrics":
+                return 200, self._metrics.listing()
+            case "claude":
+                return 200, self._standin.counts()
+            case "warm":
+                return 200, await asyncio.to_thread(self._invocations.warm)
+            case _:
+                return 404, {"message": f"The local cloud does not know {question}."}
+
+
+async def _body(receive: Receive) -> bytes:
+    parts = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b""
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _send(send: Send, status: int, headers: dict[str, str], body: bytes) -> None:
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    pairs.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})

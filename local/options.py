@@ -1,0 +1,87 @@
+"""How a local cloud is run: what the caller asks for, and the settings of the stacks that are shorter here."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from local.claude.script import read_script
+from local.errors import LocalCloudError
+from local.settings import ACCOUNT, REGION, ServerSettings
+
+_REAL_CLAUDE = "https://api.anthropic.com"
+_NO_KEY_NEEDED = "local-stand-in"
+
+_CONTEXT: Mapping[str, str] = {
+    "bundle": "code",
+    "ephemeral": "true",
+    "region": REGION,
+    "account": ACCOUNT,
+    "alert_email": "alerts@local.invalid",
+    "anthropic_secret_name": "prospect-uploader/anthropic",
+    "tick_s": "1",
+    "intake_timeout_s": "60",
+    "stop_before_timeout_s": "10",
+    "classify_timeout_s": "25",
+    "finish_timeout_s": "60",
+    "lease_grace_s": "1",
+    "backoff_base_s": "0.5",
+    "backoff_max_s": "2",
+}
+
+
+@dataclass(frozen=True)
+class LocalCloudOptions:
+    """`port` 0 is any free one; `context` overrides settings of the stacks; times are seconds."""
+
+    port: int = 0
+    claude_script: Path | None = None
+    real_claude: bool = False
+    handlers: int = 2
+    tick_s: float = 1.0
+    async_retry_s: float = 1.0
+    context: Mapping[str, str] = field(default_factory=dict)
+
+    def stack_context(self) -> dict[str, str]:
+        """The context of the synth."""
+        return {**_CONTEXT, **self.context}
+
+    def claude_url(self, environ: Mapping[str, str] = os.environ) -> str | None:
+        """Who answers instead of the stand-in: the caller's endpoint, or the real model when asked for, or nobody."""
+        return environ.get("ANTHROPIC_BASE_URL") or (_REAL_CLAUDE if self.real_claude else None)
+
+    def claude_key(self, environ: Mapping[str, str] = os.environ) -> str:
+        """The key for the secret: the caller's own only where it may be needed. Raises `LocalCloudError`."""
+        if self.claude_url(environ) is None:
+            return _NO_KEY_NEEDED
+        key = environ.get("ANTHROPIC_API_KEY", "")
+        if self.real_claude and not key:
+            raise LocalCloudError("The real Claude needs a key: set ANTHROPIC_API_KEY.")
+        return key or _NO_KEY_NEEDED
+
+    def server_settings(self, *, lifeline: bool) -> ServerSettings:
+        """Raises `LocalCloudError` for a script or a number that cannot be used."""
+        url = self.claude_url()
+        if self.claude_script is not None and url is not None:
+            raise LocalCloudError(f"A script is for the stand-in, but {url} answers; leave one of the two out.")
+        self.claude_key()
+        script = read_script(self.claude_script) if self.claude_script is not None else []
+        try:
+            return ServerSettings(
+                token=secrets.token_hex(16),
+                port=self.port,
+                handlers=self.handlers,
+                tick_s=self.tick_s,
+                async_retry_s=self.async_retry_s,
+                claude_script=script,
+                claude_url=url,
+                lifeline=lifeline,
+            )
+        except ValidationError as error:
+            fault = error.errors()[0]
+            raise LocalCloudError(f"The local cloud cannot run with {fault['loc'][0]}: {fault['msg']}.") from None

@@ -1,0 +1,1 @@
+"""What MiniStack drops or does otherwise than AWS, put right from outside: one file for each, no fork."""

@@ -1,0 +1,72 @@
+"""A cloud that runs: clients of it, and what it counts."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+from local.clients import Clients
+from local.errors import LocalCloudError
+
+_DEAD_LETTERS = "DeadLetterQueues"
+_DEPTHS = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+)
+
+
+class RunningCloud:
+    """A local cloud at `endpoint`. `stand_in`: whether the Claude stand-in answers its handlers."""
+
+    def __init__(self, endpoint: str, outputs: Mapping[str, str], *, stand_in: bool) -> None:
+        self.endpoint = endpoint
+        self.outputs = outputs
+        self._stand_in = stand_in
+        self._clients = Clients(endpoint)
+
+    @property
+    def model_requests(self) -> int | None:
+        """Requests the stand-in read to the end; None when something else answers."""
+        return self._count("model_requests")
+
+    @property
+    def billed_requests(self) -> int | None:
+        """Those of them not answered with an error that costs nothing; None when something else answers."""
+        return self._count("billed_requests")
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of this cloud."""
+        return self._clients.client(service)
+
+    def resource(self, service: str) -> Any:
+        """A boto3 resource of this cloud."""
+        return self._clients.resource(service)
+
+    def dead_letters(self) -> dict[str, int]:
+        """Messages in each dead-letter queue, by its name; what is just being read counts too."""
+        sqs, depths = self.client("sqs"), {}
+        for pair in filter(None, self.outputs.get(_DEAD_LETTERS, "").split(",")):
+            name, _, url = pair.partition("=")
+            attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(_DEPTHS))["Attributes"]
+            depths[name] = sum(int(attributes[depth]) for depth in _DEPTHS)
+        return depths
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """What AWS would have published: rows of namespace, name, dimensions and sum."""
+        return list(ask(self.endpoint, "metrics"))
+
+    def _count(self, name: str) -> int | None:
+        return int(ask(self.endpoint, "claude")[name]) if self._stand_in else None
+
+
+def ask(endpoint: str, question: str, *, timeout_s: float = 10.0) -> Any:
+    """The answer of `/_local/<question>`. Raises `LocalCloudError` when nobody gives one."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{endpoint}/_local/{question}", timeout=timeout_s) as answer:
+            return json.loads(answer.read())
+    except (OSError, ValueError) as error:
+        raise LocalCloudError(f"The local cloud at {endpoint} does not answer ({error}).") from None

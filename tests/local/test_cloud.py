@@ -1,0 +1,69 @@
+"""`LocalCloud` with the project's own stacks: deployed, used, reported, ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from local.cloud import STAGES, LocalCloud
+from local.errors import LocalCloudError
+from local.group import members
+from local.options import LocalCloudOptions
+from tests.local.toy import wait_for
+
+QUEUES = {
+    "intake-rule-dlq",
+    "intake-failures",
+    "classify-subscriber-dlq",
+    "classify-dlq",
+    "finish-rule-dlq",
+    "finish-failures",
+}
+
+
+@pytest.fixture(scope="module")
+def stages() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def cloud(stages: list[str]) -> Iterator[LocalCloud]:
+    with LocalCloud(progress=stages.append) as running:
+        yield running
+
+
+def test_it_tells_its_stages_and_has_the_outputs(cloud: LocalCloud, stages: list[str]) -> None:
+    assert tuple(stages) == STAGES
+    for name in ("UploadsBucketName", "ProspectsTableName", "IdempotencyTableName", "EventBusArn", "AlertsTopicArn"):
+        assert cloud.outputs[name]
+    assert cloud.dead_letters() == dict.fromkeys(QUEUES, 0)
+
+
+def test_all_that_the_emulator_does_not_keep_are_alarms_over_metric_math(cloud: LocalCloud) -> None:
+    assert [
+        told for told in cloud.dropped if "AWS::CloudWatch::Alarm): the emulator does not have it" not in told
+    ] == []
+
+
+def test_an_uploaded_file_is_classified_with_one_request_a_row(cloud: LocalCloud) -> None:
+    rows = b"".join(b"p%d@x.example,P %d,CEO,wants a demo\n" % (number, number) for number in range(12))
+    bucket, table = cloud.outputs["UploadsBucketName"], cloud.outputs["ProspectsTableName"]
+    before = cloud.model_requests or 0
+    cloud.client("s3").put_object(Bucket=bucket, Key="uploads/a.csv", Body=b"email,name,title,notes\n" + rows)
+    items = cloud.resource("dynamodb").Table(table)
+    wait_for(
+        lambda: [item for item in items.scan()["Items"] if item["sk"] == "META" and item["state"] == "done"],
+        deadline_s=60,
+    )
+    assert (cloud.model_requests, cloud.billed_requests) == (before + 12, before + 12)
+    assert cloud.dead_letters() == dict.fromkeys(QUEUES, 0)
+
+
+def test_a_setting_the_stacks_refuse_is_one_sentence_and_leaves_nothing() -> None:
+    cloud = LocalCloud(LocalCloudOptions(context={"max_receives": "0"}))
+    started: list[int] = []
+    cloud._progress = lambda _: started.append(cloud.process_group) if cloud._group else None
+    with pytest.raises(LocalCloudError, match="setting max_receives"):
+        cloud.start()
+    assert members(started[0]) == []
