@@ -1,0 +1,78 @@
+"""Which IAM action on which resource a call of boto3 needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.stacks.calls import Call, Reach, Source
+
+SECRET = "arn:<name>:secretsmanager:<name>:<name>:secret:prospect-uploader/anthropic-??????"
+TABLES = {
+    "functions.effects.table": "Idempotency",
+    "functions.uploads.rows": "Prospects",
+    "functions.uploads.table": "Prospects",
+}
+PREFIXES = {"functions.intake.source": "<name>/uploads/*", "functions.finish.storage": "<name>/results/*"}
+QUEUES = {"QueueUrl=self._queue_url": "ClassifyQueue", "QueueUrl=self._dlq_url": "ClassifyDlq"}
+
+TABLE_ACTIONS = {
+    "get_item": "GetItem",
+    "batch_get_item": "BatchGetItem",
+    "put_item": "PutItem",
+    "update_item": "UpdateItem",
+    "delete_item": "DeleteItem",
+    "query": "Query",
+}
+IN_TRANSACTIONS = {
+    "Put": "PutItem",
+    "Update": "UpdateItem",
+    "Delete": "DeleteItem",
+    "ConditionCheck": "ConditionCheckItem",
+}
+OBJECT_ACTIONS = {
+    "put_object": "PutObject",
+    "create_multipart_upload": "PutObject",
+    "upload_part": "PutObject",
+    "complete_multipart_upload": "PutObject",
+    "abort_multipart_upload": "AbortMultipartUpload",
+}
+QUEUE_ACTIONS = {"send_message": "SendMessage", "change_message_visibility": "ChangeMessageVisibility"}
+OTHERS = {
+    "put_events": ("events:PutEvents Bus",),
+    "publish": ("sns:Publish Alerts", "kms:Decrypt AlertsKey", "kms:GenerateDataKey AlertsKey"),
+    "invoke": ("lambda:InvokeFunction IntakeFunction",),
+    "get_secret_value": (f"secretsmanager:GetSecretValue {SECRET}",),
+}
+
+
+def called_by(source: Source, worker: str) -> set[str]:
+    """What a worker's handler can call, each as "action resource". KeyError: a call nobody has mapped yet."""
+    reach = Reach(source, f"functions.{worker}.handler")
+    found = {action for call in reach.calls() for action in _needed_by(call)}
+    for module, kinds in reach.transaction_kinds().items():
+        found |= {f"dynamodb:{IN_TRANSACTIONS[kind]} {TABLES[module]}" for kind in kinds}
+    return found
+
+
+def _needed_by(call: Call) -> Iterator[str]:
+    if call.operation == "transact_write_items":
+        # Allowed by the actions it consists of.
+        return
+    if call.operation in TABLE_ACTIONS:
+        yield f"dynamodb:{TABLE_ACTIONS[call.operation]} {TABLES[call.module]}"
+    elif call.operation in ("get_object", "head_object"):
+        yield from (f"s3:{action} {PREFIXES[call.module]}" for action in _reading(call.arguments))
+    elif call.operation in OBJECT_ACTIONS:
+        yield f"s3:{OBJECT_ACTIONS[call.operation]} {PREFIXES[call.module]}"
+    elif call.operation in QUEUE_ACTIONS:
+        queue = next(queue for argument, queue in QUEUES.items() if argument in call.arguments)
+        yield f"sqs:{QUEUE_ACTIONS[call.operation]} {queue}"
+    else:
+        yield from OTHERS[call.operation]
+
+
+def _reading(arguments: str) -> tuple[str, ...]:
+    """With a version S3 asks for the one action, without it for the other; `**named` may hold one or not."""
+    if "VersionId=" in arguments:
+        return ("GetObjectVersion",)
+    return ("GetObject", "GetObjectVersion") if "**" in arguments else ("GetObject",)

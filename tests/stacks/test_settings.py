@@ -1,0 +1,143 @@
+"""A wrong setting fails the synth with one sentence: its name, what was given, what is allowed."""
+
+from __future__ import annotations
+
+import pytest
+
+from stacks.regions import REGIONS_WITH_THE_BUS
+from stacks.settings import RULES, SettingRefusedError, read_settings
+from tests.stacks.templates import settings_of
+
+WRONG = [
+    ("name", "7up", "1 to 40 letters"),
+    ("name", "x" * 41, "1 to 40 letters"),
+    ("account", "1234", "12 digits"),
+    ("alert_email", "nobody", "one e-mail address"),
+    ("alert_email", "a@b.example, c@d.example", "one e-mail address"),
+    ("ephemeral", "yes", "true or false"),
+    ("ephemeral", 1, "true or false"),
+    ("bundle", "docker", "one of auto, full, code"),
+    ("model_provider", "openai", "one of anthropic, bedrock"),
+    ("model_id", "claude haiku", "the id of a model"),
+    ("anthropic_secret_name", "my secret", "the name of a secret"),
+    ("anthropic_base_url", "localhost:80", "an http or https address"),
+    ("max_tokens", "64.5", "a whole number from 16 to 4096"),
+    ("max_tokens", True, "a whole number from 16 to 4096"),
+    ("rendered_columns", "", "column names"),
+    ("rendered_columns", "email,,name", "column names"),
+    ("rendered_columns", "email,E-Mail,EMAIL", "each once"),
+    ("rendered_columns", [1], "column names"),
+    ("max_paid_attempts", "0", "a whole number from 1 to 5"),
+    ("max_paid_attempts", "two", "a whole number from 1 to 5"),
+    ("max_paid_attempts", [1], "a whole number from 1 to 5"),
+    ("model_deadline_s", "-1", "a number of seconds from 1 to 300"),
+    ("model_deadline_s", "NaN", "a number of seconds from 1 to 300"),
+    ("requests_in_flight", 1, "a whole number from 2 to 10000"),
+    ("max_receives", 1001, "a whole number from 1 to 1000"),
+    ("backoff_max_s", 43201, "a number of seconds from 0 to 43200"),
+    ("tick_s", 90, "a multiple of 60 seconds"),
+    ("tick_s", 0, "a multiple of 60 seconds"),
+    ("intake_timeout_s", 901, "a whole number from 1 to 900 seconds"),
+    ("classify_memory_mb", 64, "a whole number from 128 to 10240"),
+    ("max_record_bytes", 131_073, "a whole number from 1 to 131072 bytes"),
+    ("log_retention_days", 31, "one of 1, 3, 5, 7, 14, 30"),
+    ("bus_retention_days", 366, "a whole number from 1 to 365"),
+]
+
+WRONG_TOGETHER = [
+    ({"classify_timeout_s": 22}, "setting classify_timeout_s: 22 was given", "more than model_deadline_s + 2 = 22"),
+    ({"intake_timeout_s": 20}, "setting stop_before_timeout_s: 20 was given", "less than intake_timeout_s = 20"),
+    ({"max_field_bytes": 70_000}, "setting max_field_bytes: 70000 was given", "at most max_record_bytes = 65536"),
+    ({"max_file_bytes": 9_999}, "setting max_record_bytes: 65536 was given", "at most max_file_bytes = 9999"),
+    ({"backoff_base_s": 901}, "setting backoff_base_s: 901 was given", "at most backoff_max_s = 900"),
+    ({"model_provider": "bedrock"}, "setting model_id: 'claude-haiku-5-5' was given", "anthropic."),
+    ({"model_id": "anthropic.claude-haiku-5-5"}, "setting model_id: 'anthropic.claude-haiku-5-5' was given", "claude-"),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "allowed"), WRONG)
+def test_a_wrong_setting_is_refused_in_one_sentence(name: str, given: object, allowed: str) -> None:
+    with pytest.raises(SettingRefusedError) as refused:
+        settings_of(**{name: given})
+    sentence = str(refused.value)
+    assert sentence.startswith(f"setting {name}: {given!r} was given; it must be ")
+    assert allowed in sentence
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(("context", "start", "allowed"), WRONG_TOGETHER)
+def test_settings_that_contradict_each_other_are_refused(context: dict[str, object], start: str, allowed: str) -> None:
+    with pytest.raises(SettingRefusedError) as refused:
+        settings_of(**context)
+    assert str(refused.value).startswith(start)
+    assert allowed in str(refused.value)
+
+
+@pytest.mark.parametrize("region", ["eu-west-2", "us-west-1", "ca-central-1", "sa-east-1", "eu-west-3", "nowhere"])
+def test_a_region_without_the_bus_is_refused_by_name_wherever_it_comes_from(region: str) -> None:
+    for context, environ in (
+        ({"region": region}, {}),
+        ({}, {"CDK_DEFAULT_REGION": region}),
+        ({}, {"AWS_REGION": region}),
+    ):
+        with pytest.raises(SettingRefusedError, match=f"'{region}' was given, but the EventBridge Custom Event Bus"):
+            read_settings(context.get, environ)
+
+
+@pytest.mark.parametrize("region", REGIONS_WITH_THE_BUS)
+def test_every_region_with_the_bus_is_accepted(region: str) -> None:
+    assert settings_of(region=region).region == region
+
+
+def test_the_setting_goes_before_the_environment_and_the_cdks_variable_before_the_general_one() -> None:
+    environ = {"CDK_DEFAULT_REGION": "eu-west-1", "AWS_REGION": "us-east-2"}
+    assert read_settings({"region": "us-west-2"}.get, environ).region == "us-west-2"
+    assert read_settings({}.get, environ).region == "eu-west-1"
+    assert read_settings({}.get, {"AWS_REGION": "us-east-2"}).region == "us-east-2"
+
+
+def test_without_any_region_the_stacks_fit_any() -> None:
+    assert read_settings({}.get, {}).region == ""
+
+
+def test_a_misspelt_setting_is_named_with_the_one_that_was_meant() -> None:
+    with pytest.raises(
+        SettingRefusedError, match="setting alert_emial: there is no such setting; did you mean alert_email"
+    ):
+        read_settings({}.get, {}, ["alert_emial"])
+
+
+def test_the_cdks_own_context_is_no_misspelt_setting() -> None:
+    names = ["@aws-cdk/core:bundle", "aws:cdk:names", "availability-zones:account=1:region=eu-west-1", "my-team"]
+    assert read_settings({}.get, {}, names) == settings_of()
+
+
+@pytest.mark.parametrize(
+    ("name", "spellings"),
+    [
+        ("max_paid_attempts", [2, "2", 2.0]),
+        ("model_deadline_s", [12.5, "12.5"]),
+        ("ephemeral", [True, "true"]),
+        ("rendered_columns", ["Email, Company", ["email", "company"], "email,COMPANY"]),
+        ("tick_s", [1, "1"]),
+        ("alert_email", ["ops@example.com"]),
+    ],
+)
+def test_a_setting_means_the_same_as_text_and_as_json(name: str, spellings: list[object]) -> None:
+    values = {getattr(settings_of(**{name: given}), name) for given in spellings}
+    assert len(values) == 1
+
+
+def test_every_setting_has_a_rule_that_accepts_its_default() -> None:
+    defaults = settings_of()
+    for name, rule in RULES.items():
+        if name not in {"region", "account"}:
+            assert rule.read(getattr(defaults, name)) == getattr(defaults, name)
+
+
+@pytest.mark.parametrize("in_flight", [2, 3, 5, 19, 20, 21, 100, 10_000])
+def test_batches_times_concurrency_stay_within_requests_in_flight_and_lambdas_limits(in_flight: int) -> None:
+    settings = settings_of(requests_in_flight=in_flight)
+    assert 1 <= settings.batch_size <= 10
+    assert 2 <= settings.concurrency <= 1000
+    assert in_flight - settings.concurrency < settings.batch_size * settings.concurrency <= in_flight
