@@ -24,8 +24,9 @@ install: .venv/.installed ## .venv with everything pinned
 demo: install ## A CSV through the real stacks and handlers on a local cloud; FILE=... for your own
 	@$(BIN)/prospects local demo "$(FILE)"
 
-test: install lint ## All tests, with lint and types
-	@$(BIN)/pytest -n 2 --dist loadfile
+test: install ## All tests, with lint and types
+	@started=$$(date +%s); $(MAKE) --no-print-directory lint && $(BIN)/pytest -n 2 --dist loadfile; code=$$?; \
+	echo "make test took $$(( $$(date +%s) - started )) s"; exit $$code
 
 lint: install ## Format, rules, types and layers
 	@$(BIN)/ruff format --check .

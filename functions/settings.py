@@ -78,12 +78,11 @@ class ClassifySettings(Environment):
     idempotency_table: str
     classify_queue_url: str
     classify_dlq_url: str
-    alerts_topic_arn: str
     model_provider: Literal["anthropic", "bedrock"] = "anthropic"
     anthropic_secret_id: str = ""
     model_deadline_s: float = Field(20.0, gt=0)
     max_paid_attempts: int = Field(1, ge=1, le=5)
-    max_receives: int = Field(5, ge=1)
+    max_receives: int = Field(12, ge=1)
     max_hops: int = Field(4, ge=1)
     backoff_base_s: float = Field(5.0, ge=0)
     backoff_max_s: float = Field(900.0, ge=0)

@@ -30,6 +30,7 @@ _CONTEXT: Mapping[str, str] = {
     "classify_timeout_s": "25",
     "finish_timeout_s": "60",
     "lease_grace_s": "1",
+    "max_receives": "5",
     "backoff_base_s": "0.5",
     "backoff_max_s": "2",
 }

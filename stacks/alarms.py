@@ -121,8 +121,8 @@ class Alarms(Construct):
             _rule_metric("InvocationsFailedToBeSentToDlq", rule),
             failure=f"EventBridge could not hand an event to the function {name}, nor put it into the rule's "
             "dead-letter queue: the event is lost.",
-            first="Deploy again, which writes the queue's policy anew. A lost tick needs nothing; files of that minute "
-            "must be uploaded again.",
+            first="Deploy again, which writes the queue's policy anew. A lost tick needs nothing; a file whose "
+            "event was lost is uploaded again at no extra cost.",
         )
 
 

@@ -38,7 +38,6 @@ def classify_environment(settings: Settings, names: Names) -> dict[str, str]:
     return {
         "PROSPECTS_TABLE": names.prospects_table,
         "IDEMPOTENCY_TABLE": names.idempotency_table,
-        "ALERTS_TOPIC_ARN": names.alerts_topic_arn,
         "ANTHROPIC_SECRET_ID": settings.anthropic_secret_name if on_anthropic else "",
         **_same(settings, "model_provider", "model_deadline_s", "max_paid_attempts", "max_receives", "max_hops"),
         **_same(settings, "backoff_base_s", "backoff_max_s", "lease_grace_s"),

@@ -52,6 +52,7 @@ class MessagingStack(Stack):
                     principals=[iam.ServicePrincipal(service)],
                     actions=["kms:Decrypt", "kms:GenerateDataKey*"],
                     resources=["*"],
+                    conditions={"StringEquals": {"aws:SourceAccount": self.account}},
                 )
             )
         return key

@@ -21,6 +21,12 @@ LONGEST_VISIBILITY_S = 43_200
 """SQS: a message is hidden for at most 12 hours."""
 
 
+PRICED_MODELS = ("claude-haiku-5-5",)
+"""Models that intake can price; a test holds it to the price table. Bedrock puts `anthropic.` before the same id."""
+ROW_FIELDS = ("email", "name", "first name", "last name", "company", "title", "notes")
+"""Columns that the reader knows by several spellings."""
+
+
 class SettingRefusedError(Exception):
     """One sentence: the setting, what was given, what is allowed."""
 
@@ -54,7 +60,7 @@ class Settings:
     model_deadline_s: float = _setting(20.0, seconds(1, 300))
 
     requests_in_flight: int = _setting(20, whole(2, 10_000))
-    max_receives: int = _setting(5, whole(1, 1000))
+    max_receives: int = _setting(12, whole(1, 1000))
     max_hops: int = _setting(4, whole(1, 64))
     max_intake_attempts: int = _setting(3, whole(1, 100))
     backoff_base_s: float = _setting(5.0, seconds(0, 3600))
@@ -70,7 +76,7 @@ class Settings:
     classify_memory_mb: int = _setting(1024, whole(128, 10_240))
     finish_memory_mb: int = _setting(1024, whole(128, 10_240))
 
-    max_records: int = _setting(1_000_000, whole(1, 10_000_000))
+    max_records: int = _setting(1_000_000, whole(1, 2_000_000))
     max_file_bytes: int = _setting(1 << 30, whole(1, 5 << 30, "bytes"))
     max_field_bytes: int = _setting(32 * 1024, whole(1, 128 * 1024, "bytes"))
     # A record's event must fit into one PutEvents call of 1 MB, where JSON may spell a character with six bytes.
@@ -110,7 +116,13 @@ def read_settings(
     values.setdefault("region", _region_of(environ))
     values.setdefault("account", environ.get("CDK_DEFAULT_ACCOUNT", ""))
     settings = Settings(**values)
-    for refuse in (_refuse_short_timeouts, _refuse_crossed_sizes, _refuse_foreign_model, _refuse_backoff):
+    for refuse in (
+        _refuse_short_timeouts,
+        _refuse_crossed_sizes,
+        _refuse_foreign_model,
+        _refuse_misspelt_columns,
+        _refuse_backoff,
+    ):
         refuse(settings)
     return settings
 
@@ -178,13 +190,31 @@ def _refuse_crossed_sizes(settings: Settings) -> None:
 
 
 def _refuse_foreign_model(settings: Settings) -> None:
-    on_bedrock = "anthropic." in settings.model_id
+    before, _, name = settings.model_id.rpartition("anthropic.")
+    on_bedrock = name != settings.model_id
     if (settings.model_provider == "bedrock") != on_bedrock:
         wanted = "anthropic.… or <region group>.anthropic.…" if settings.model_provider == "bedrock" else "claude-…"
         raise SettingRefusedError(
             f"setting model_id: {settings.model_id!r} was given; with model_provider={settings.model_provider} "
             f"it must be of the form {wanted}"
         )
+    if name not in PRICED_MODELS:
+        allowed = ", ".join(f"{before}anthropic.{model}" if on_bedrock else model for model in PRICED_MODELS)
+        raise SettingRefusedError(
+            f"setting model_id: {settings.model_id!r} was given, but its price is not known and no file could be "
+            f"priced; it must be one of {allowed}, or be added to functions/classify/prices.py and stacks/settings.py."
+        )
+
+
+def _refuse_misspelt_columns(settings: Settings) -> None:
+    # An unknown column is allowed, but one letter off it would show the model less and change every key.
+    for column in settings.rendered_columns:
+        near = difflib.get_close_matches(column, ROW_FIELDS, n=1, cutoff=0.75)
+        if near and column not in ROW_FIELDS:
+            raise SettingRefusedError(
+                f"setting rendered_columns: {column!r} was given; did you mean {near[0]!r}? A column of that very name "
+                "cannot be shown to the model."
+            )
 
 
 def _refuse_backoff(settings: Settings) -> None:

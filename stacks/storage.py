@@ -67,7 +67,9 @@ class StorageStack(Stack):
                     abort_incomplete_multipart_upload_after=Duration.days(7),
                 )
                 for prefix in (UPLOADS, RESULTS)
-            ],
+            ]
+            # In a versioned bucket an expiry leaves a marker, and with its last version gone the marker says nothing.
+            + [s3.LifecycleRule(id="forget-markers", expired_object_delete_marker=True)],
         )
         # The property, not the L2's `event_bridge_enabled`: that one brings a Lambda of its own.
         cast(

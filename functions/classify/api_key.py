@@ -18,6 +18,10 @@ MAX_AGE_S = 300.0
 """A key that was rotated is in use after at most this long, or after its first refusal."""
 
 
+FAILURE_AGE_S = 5.0
+"""A failure to read answers for this long: the rows of a batch wait for one read, not one after another for ten."""
+
+
 class KeyUnavailableError(Exception):
     """The secret cannot be read or holds no key. The message names the secret's fault, never its content."""
 
@@ -40,14 +44,16 @@ class ApiKey:
         self._lock = threading.Lock()
         self._key = ""
         self._read_at = 0.0
+        self._failure: KeyUnavailableError | None = None
 
     def get(self) -> str:
         """The key, read anew when it is too old. Raises KeyUnavailableError."""
         # One thread reads; the others of a cold batch wait for it instead of reading too.
         with self._lock:
+            if self._failure and self._clock() - self._read_at < FAILURE_AGE_S:
+                raise KeyUnavailableError(str(self._failure))
             if not self._key or self._clock() - self._read_at > self._max_age_s:
-                self._key = self._read()
-                self._read_at = self._clock()
+                self._key = self._read_and_note()
             return self._key
 
     def forget(self, key: str) -> None:
@@ -55,6 +61,17 @@ class ApiKey:
         with self._lock:
             if self._key == key:
                 self._key = ""
+
+    def _read_and_note(self) -> str:
+        self._failure = None
+        try:
+            return self._read()
+        except KeyUnavailableError as failure:
+            self._failure = failure
+            raise
+        finally:
+            # The end of the read: a slow failure must not be too old to answer for the threads it kept waiting.
+            self._read_at = self._clock()
 
     def _read(self) -> str:
         reach("classify.secret.before")

@@ -24,6 +24,7 @@ from functions.uploads.rows import RowsTable
 from functions.uploads.terminal import terminal_row
 
 KEY_CONFLICT = "key_conflict"
+GIVEN_UP = "given_up"
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,9 @@ class Settlement:
 
     def _give_up(self, row: Row, met: Met) -> Result:
         try:
-            record = self._store.give_up(row.item["id"], payload_hash(row.item), met.reason, row.data.origin)
+            record = self._store.give_up(
+                row.item["id"], payload_hash(row.item), met.reason or GIVEN_UP, row.data.origin
+            )
         except KeyConflictError:
             return self.fail(row.message, row.data, row.task.prompt_version, KEY_CONFLICT)
         if record.state is State.CLAIMED:

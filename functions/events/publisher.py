@@ -11,12 +11,15 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
 from functions.crash_points import reach
 from functions.events.entries import Entry, packed
 
 SOURCE = "prospect-uploader"
+CLIENT_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=5, read_timeout=10)
+"""For the client: the publisher repeats with its own pauses, so boto3 only has to bridge a broken connection."""
 PASSING_ERRORS = frozenset(
     {"ThrottlingException", "InternalException", "ServiceUnavailable", "ServiceUnavailableException", "RequestTimeout"}
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 
 from functions.clock import wall_clock
-from functions.events.publisher import Publisher
+from functions.events.publisher import CLIENT_CONFIG, Publisher
 from functions.finish.announce import Announcer
 from functions.finish.complete import Completion
 from functions.finish.tick import Tick, logger
@@ -36,7 +36,7 @@ def _completion() -> Completion:
 
 @cache
 def _announcer() -> Announcer:
-    publisher = Publisher(boto3.client("eventbridgev2"), _settings().event_bus_arn)
+    publisher = Publisher(boto3.client("eventbridgev2", config=CLIENT_CONFIG), _settings().event_bus_arn)
     return Announcer(_table(), publisher, boto3.client("sns"), _settings().alerts_topic_arn)
 
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 from aws_lambda_powertools import Logger
-from botocore.config import Config
 
 from functions.classify.task import build_task
 from functions.clock import Clock, wall_clock
 from functions.effects.table import EffectTable
-from functions.events.publisher import EventsClient, Publisher
+from functions.events.publisher import CLIENT_CONFIG, EventsClient, Publisher
 from functions.intake.admission import Admission, Admitted, Joined, Rejected
 from functions.intake.notices import Notices
 from functions.intake.publish import Publishing
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from functions.uploads.model import Upload
 
 logger = Logger(service="intake")
-
-# The publisher repeats with its own pauses; boto3 only has to bridge a broken connection.
-EVENTS_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=5, read_timeout=10)
 
 
 @dataclass(frozen=True)
@@ -121,7 +117,7 @@ def build(settings: IntakeSettings, session: boto3.Session, clock: Clock = wall_
     )
     read_many = EffectTable(dynamodb.Table(settings.idempotency_table)).read_many
     source = Source(session.client("s3"))
-    events: EventsClient = session.client("eventbridgev2", config=EVENTS_CONFIG)
+    events: EventsClient = session.client("eventbridgev2", config=CLIENT_CONFIG)
     return Intake(
         settings=settings,
         source=source,

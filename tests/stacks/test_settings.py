@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from functions.classify.prices import PRICES
+from functions.intake.header import ALIASES
 from stacks.regions import REGIONS_WITH_THE_BUS
-from stacks.settings import RULES, SettingRefusedError, read_settings
+from stacks.settings import PRICED_MODELS, ROW_FIELDS, RULES, SettingRefusedError, read_settings
 from tests.stacks.templates import settings_of
 
 WRONG = [
@@ -51,6 +53,13 @@ WRONG_TOGETHER = [
     ({"max_file_bytes": 9_999}, "setting max_record_bytes: 65536 was given", "at most max_file_bytes = 9999"),
     ({"backoff_base_s": 901}, "setting backoff_base_s: 901 was given", "at most backoff_max_s = 900"),
     ({"model_provider": "bedrock"}, "setting model_id: 'claude-haiku-5-5' was given", "anthropic."),
+    ({"model_id": "claude-sonnet-9"}, "setting model_id: 'claude-sonnet-9' was given", "one of claude-haiku-5-5"),
+    (
+        {"model_provider": "bedrock", "model_id": "eu.anthropic.claude-haiku-5-5-v1:0"},
+        "setting model_id: 'eu.anthropic.claude-haiku-5-5-v1:0' was given",
+        "one of eu.anthropic.claude-haiku-5-5",
+    ),
+    ({"rendered_columns": "emial,name"}, "setting rendered_columns: 'emial' was given", "did you mean 'email'"),
     ({"model_id": "anthropic.claude-haiku-5-5"}, "setting model_id: 'anthropic.claude-haiku-5-5' was given", "claude-"),
 ]
 
@@ -94,6 +103,21 @@ def test_the_setting_goes_before_the_environment_and_the_cdks_variable_before_th
     assert read_settings({"region": "us-west-2"}.get, environ).region == "us-west-2"
     assert read_settings({}.get, environ).region == "eu-west-1"
     assert read_settings({}.get, {"AWS_REGION": "us-east-2"}).region == "us-east-2"
+
+
+def test_the_models_that_are_accepted_are_those_that_can_be_priced() -> None:
+    assert set(PRICED_MODELS) == set(PRICES)
+
+
+def test_the_rows_own_columns_and_any_other_may_be_rendered() -> None:
+    assert settings_of(rendered_columns="email,industry").rendered_columns == ("email", "industry")
+    assert set(ROW_FIELDS) == set(ALIASES)
+
+
+def test_a_row_that_is_not_billed_is_retried_for_over_half_an_hour() -> None:
+    settings = settings_of()
+    waits = [settings.backoff_base_s * 2**n for n in range(settings.max_receives - 1)]
+    assert sum(min(wait, settings.backoff_max_s) / 2 for wait in waits) > 1_800
 
 
 def test_without_any_region_the_stacks_fit_any() -> None:

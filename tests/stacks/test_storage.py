@@ -32,7 +32,9 @@ def test_the_bucket_tells_eventbridge_by_its_own_property(each_templates: Templa
 
 def test_uploads_and_results_are_forgotten_after_the_retention(templates: Templates) -> None:
     (bucket,) = templates.of_type("AWS::S3::Bucket")
-    rules = {rule["Prefix"]: rule for rule in bucket.properties["LifecycleConfiguration"]["Rules"]}
+    everything = bucket.properties["LifecycleConfiguration"]["Rules"]
+    rules = {rule["Prefix"]: rule for rule in everything if "Prefix" in rule}
+    assert [rule["ExpiredObjectDeleteMarker"] for rule in everything if "Prefix" not in rule] == [True]
     assert rules.keys() == {"uploads/", "results/"}
     for rule in rules.values():
         assert rule["Status"] == "Enabled"

@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from functions.classify.api_key import MAX_AGE_S, ApiKey, KeyUnavailableError, key_in
+from functions.classify.api_key import FAILURE_AGE_S, MAX_AGE_S, ApiKey, KeyUnavailableError, key_in
 
 
 @pytest.fixture
@@ -45,6 +45,25 @@ def test_a_key_is_kept_and_read_again_when_it_is_old(client: Any) -> None:
     assert (key.get(), reads.number) == ("sk-1", 1)
     now[0] += 1
     assert (key.get(), reads.number) == ("sk-2", 2)
+
+
+def test_a_failure_to_read_answers_a_whole_batch_and_is_tried_again_later(client: Any) -> None:
+    now = [1_000.0]
+    reads: Any = Reads(client)
+    key = ApiKey(reads, "absent", clock=lambda: now[0])
+
+    def get(_: int) -> str:
+        try:
+            return key.get()
+        except KeyUnavailableError:
+            return "none"
+
+    with ThreadPoolExecutor(10) as pool:
+        assert set(pool.map(get, range(10))) == {"none"}
+    assert reads.number == 1
+    client.create_secret(Name="absent", SecretString="sk-3")
+    now[0] += FAILURE_AGE_S
+    assert (key.get(), reads.number) == ("sk-3", 2)
 
 
 def test_a_refused_key_is_read_again_at_once(client: Any) -> None:
