@@ -5,7 +5,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 UV := $(BIN)/python -m uv
-FILE ?= examples/prospects.csv
+# Through the environment and unexpanded: a file's name is never a command, neither make's nor the shell's.
+export DEMO_FILE := $(or $(value FILE),examples/prospects.csv)
 UV_PIN := $(shell sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements.in)
 
 help: ## This list
@@ -22,7 +23,7 @@ install: .venv/.installed ## .venv with everything pinned
 	@touch $@
 
 demo: install ## A CSV through the real stacks and handlers on a local cloud; FILE=... for your own
-	@$(BIN)/prospects local demo "$(FILE)"
+	@$(BIN)/prospects local demo -- "$$DEMO_FILE"
 
 test: install ## All tests, with lint and types
 	@started=$$(date +%s); $(MAKE) --no-print-directory lint && $(BIN)/pytest -n 2 --dist loadfile; code=$$?; \
