@@ -56,6 +56,10 @@ class Message:
     usage: dict[str, int]
 
 
+MAX_LABEL_CHARACTERS = 1_000
+"""A longer text is no label, whatever it is wrapped in; peeling it would take time that grows with its square."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """Exactly one of `label` and `reason` is not empty."""
@@ -92,6 +96,8 @@ def read_answer(message: Message | None) -> Reading:
 
 def label_of(text: str) -> str:
     """The label that `text` is, by the steps of this module, or an empty string."""
+    if len(text) > MAX_LABEL_CHARACTERS:
+        return ""
     text = text.strip()
     if fenced := _FENCE.fullmatch(text):
         text = fenced[1].strip()

@@ -16,6 +16,7 @@ _LOOKS = 10
 """How often a call follows a record that others keep moving. Each further look means that somebody made progress."""
 
 LEASE_EXPIRED = "lease_expired_outcome_unknown"
+EARLIER_IN_DOUBT = "earlier_attempt_outcome_unknown"
 
 
 @dataclass(frozen=True)
@@ -121,12 +122,17 @@ class Claims:
         """
         if run.record is None or run.attempt is None:
             raise UnsettledClaimError("a run settles only the attempt that it claimed")
-        event = _SETTLES[outcome.kind]
+        if outcome.kind == "released" and run.record.paid_attempts:
+            # This attempt was not billed, but one before it may have been, and of that nothing is known still.
+            outcome = Outcome.unknown(EARLIER_IN_DOUBT, released=outcome.reason, **outcome.audit)
+            event = Event.RELEASE_IN_DOUBT
+        else:
+            event = _SETTLES[outcome.kind]
         seen: EffectRecord | None = run.record
         for _ in range(_LOOKS):
             if seen is None:
                 return None
-            if _holds_result_of(seen, run, outcome):
+            if _holds_result_of(seen, run, event, outcome):
                 # The response of this very write was lost and boto3 repeated it.
                 return seen
             move = move_for(seen.state, event)
@@ -228,14 +234,19 @@ _SETTLES = {
     "released": Event.RELEASE,
     "unknown": Event.DOUBT,
 }
-_ENDS = {Event.FINISH: State.DONE, Event.RELEASE: State.RELEASED, Event.DOUBT: State.UNKNOWN}
+_ENDS = {
+    Event.FINISH: State.DONE,
+    Event.RELEASE: State.RELEASED,
+    Event.RELEASE_IN_DOUBT: State.UNKNOWN,
+    Event.DOUBT: State.UNKNOWN,
+}
 
 
-def _holds_result_of(seen: EffectRecord, run: Run, outcome: Outcome) -> bool:
+def _holds_result_of(seen: EffectRecord, run: Run, event: Event, outcome: Outcome) -> bool:
     return (
         seen.owner == run.owner
         and seen.attempt == run.attempt
-        and seen.state is _ENDS[_SETTLES[outcome.kind]]
+        and seen.state is _ENDS[event]
         and seen.outcome == outcome
     )
 

@@ -11,11 +11,13 @@ Kind = Literal["succeeded", "failed", "released", "unknown"]
 
 
 def _as_stored(value: Any) -> Any:
-    """Floats as text: DynamoDB takes none, and an answer that was paid for must not fail to be saved over one."""
+    """What DynamoDB can keep: a paid answer must not fail to be saved over a float or half a character."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, float):
         return repr(value)
     if isinstance(value, dict):
-        return {name: _as_stored(inner) for name, inner in value.items()}
+        return {_as_stored(name): _as_stored(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_as_stored(inner) for inner in value]
     return value

@@ -36,9 +36,14 @@ class Resolver:
         return self._resolve(self._seen(effect_id), Event.PROVE_HAPPENED, self._done(known), actor=actor, reason=reason)
 
     def prove_absent(self, effect_id: str, *, actor: str, reason: str) -> EffectRecord:
-        """The unknown effect did not happen: nothing was billed and it may run again."""
+        """The unknown attempt did not happen. If it was the only one, nothing was billed and the effect may run again;
+        of several, the others stay unknown.
+        """
+        seen = self._seen(effect_id)
+        if seen.paid_attempts > 1:
+            return self._resolve(seen, Event.PROVE_ONE_ABSENT, {}, actor=actor, reason=reason)
         changes: dict[str, object] = {"outcome": Outcome.released(PROVEN_ABSENT).model_dump(mode="json")}
-        return self._resolve(self._seen(effect_id), Event.PROVE_ABSENT, changes, actor=actor, reason=reason)
+        return self._resolve(seen, Event.PROVE_ABSENT, changes, actor=actor, reason=reason)
 
     def rerun(self, effect_id: str, *, actor: str, reason: str) -> EffectRecord:
         """Let a failure that was never billed run again."""

@@ -26,12 +26,14 @@ class Event(StrEnum):
     CLAIM = "claim"
     FINISH = "finish"
     RELEASE = "release"
+    RELEASE_IN_DOUBT = "release, an earlier attempt in doubt"
     DOUBT = "doubt"
     EXPIRE = "expire"
     GIVE_UP = "give up"
     ORDER_ATTEMPT = "order another attempt"
     PROVE_HAPPENED = "prove that it happened"
     PROVE_ABSENT = "prove that it did not happen"
+    PROVE_ONE_ABSENT = "prove that one of several attempts did not happen"
     RERUN = "rerun"
 
 
@@ -43,6 +45,10 @@ class Guard(StrEnum):
     ATTEMPT_LEFT = "paid attempts < allowed attempts"
     ORDERS_AS_SEEN = "nobody ordered another attempt meanwhile"
     UNBILLED_FAILURE = "failed and unbilled"
+    NOTHING_PAID = "no earlier attempt may have been billed"
+    SOMETHING_PAID = "an earlier attempt may have been billed"
+    ONE_PAID = "one attempt may have been billed"
+    SEVERAL_PAID = "several attempts may have been billed"
 
 
 @dataclass(frozen=True)
@@ -67,18 +73,28 @@ MOVES: tuple[Move, ...] = (
     Move(State.RELEASED, Event.CLAIM, State.CLAIMED),
     Move(State.UNKNOWN, Event.CLAIM, State.CLAIMED, frozenset({Guard.ATTEMPT_LEFT})),
     Move(State.CLAIMED, Event.FINISH, State.DONE, _MINE, paid=None),
-    Move(State.CLAIMED, Event.RELEASE, State.RELEASED, _MINE),
+    # RELEASED says that nothing was billed, ever: it may be given up as unbilled. An attempt that was certainly not
+    # billed takes no doubt away from one before it.
+    Move(State.CLAIMED, Event.RELEASE, State.RELEASED, _MINE | {Guard.NOTHING_PAID}),
+    Move(State.CLAIMED, Event.RELEASE_IN_DOUBT, State.UNKNOWN, _MINE | {Guard.SOMETHING_PAID}),
     Move(State.CLAIMED, Event.DOUBT, State.UNKNOWN, _MINE, paid=1),
     Move(State.CLAIMED, Event.EXPIRE, State.UNKNOWN, frozenset({Guard.LEASE_OVER}), paid=1),
     # The late owner: nobody claimed since (the attempt is still its own), so its answer is the proof that was missing.
     Move(State.RELEASED, Event.FINISH, State.DONE, _MINE, paid=None),
     Move(State.UNKNOWN, Event.FINISH, State.DONE, _MINE, paid=None),
     Move(State.ABSENT, Event.GIVE_UP, State.DONE),
-    Move(State.RELEASED, Event.GIVE_UP, State.DONE),
+    Move(State.RELEASED, Event.GIVE_UP, State.DONE, frozenset({Guard.NOTHING_PAID})),
     Move(State.UNKNOWN, Event.ORDER_ATTEMPT, State.UNKNOWN, frozenset({Guard.ORDERS_AS_SEEN}), operator=True),
     Move(State.UNKNOWN, Event.PROVE_HAPPENED, State.DONE, operator=True),
-    Move(State.UNKNOWN, Event.PROVE_ABSENT, State.RELEASED, paid=-1, operator=True),
-    Move(State.DONE, Event.RERUN, State.RELEASED, frozenset({Guard.UNBILLED_FAILURE}), operator=True),
+    Move(State.UNKNOWN, Event.PROVE_ABSENT, State.RELEASED, frozenset({Guard.ONE_PAID}), paid=-1, operator=True),
+    Move(State.UNKNOWN, Event.PROVE_ONE_ABSENT, State.UNKNOWN, frozenset({Guard.SEVERAL_PAID}), paid=-1, operator=True),
+    Move(
+        State.DONE,
+        Event.RERUN,
+        State.RELEASED,
+        frozenset({Guard.UNBILLED_FAILURE, Guard.NOTHING_PAID}),
+        operator=True,
+    ),
 )
 
 _BY_START_AND_EVENT = {(move.start, move.event): move for move in MOVES}

@@ -22,6 +22,12 @@ BATCH_GET_LIMIT = 100
 """Keys a BatchGetItem call takes (DynamoDB API reference)."""
 _BATCH_GET_ROUNDS = 8
 _DESERIALIZER = TypeDeserializer()
+_PAID = {
+    Guard.NOTHING_PAID: ("=", 0),
+    Guard.SOMETHING_PAID: (">", 0),
+    Guard.ONE_PAID: ("=", 1),
+    Guard.SEVERAL_PAID: (">", 1),
+}
 
 
 class UnreadKeysError(Exception):
@@ -169,6 +175,10 @@ def _condition(
         case Guard.ORDERS_AS_SEEN:
             names["#ordered_attempts"], values[":seen_ordered"] = "ordered_attempts", seen.ordered_attempts
             return ["#ordered_attempts = :seen_ordered"]
+        case Guard.NOTHING_PAID | Guard.SOMETHING_PAID | Guard.ONE_PAID | Guard.SEVERAL_PAID:
+            comparison, number = _PAID[guard]
+            names["#paid_attempts"], values[":paid_number"] = "paid_attempts", number
+            return [f"#paid_attempts {comparison} :paid_number"]
         case Guard.UNBILLED_FAILURE:
             names |= {"#outcome": "outcome", "#kind": "kind", "#paid": "paid"}
             values |= {":failed": "failed", ":unpaid": False}

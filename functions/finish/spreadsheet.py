@@ -75,6 +75,8 @@ def results_csv(header: Sequence[str], rows: Iterable[ResultRow]) -> Iterator[by
 
 def neutral(cell: str) -> str:
     """The cell as a spreadsheet may open it: hostile ones with an apostrophe in front, all others as they are."""
+    if not cell:
+        return cell
     text = _CONTROL.sub("\ufffd", cell)
     return f"'{text}" if _HOSTILE.match(cell) and not _TELEPHONE.fullmatch(cell) else text
 

@@ -6,6 +6,7 @@ The file is named, for the people who uploaded it; nothing that stood in it is t
 from __future__ import annotations
 
 from functions.finish.tally import Tally
+from functions.text import one_line
 from functions.uploads.model import Announcement, Upload
 
 MAX_SUBJECT = 100
@@ -23,7 +24,7 @@ def announcement(upload: Upload, tally: Tally, results_at: str) -> Announcement:
     rows = tally.row_counts()
     subject = f"Prospects done: {rows.classified} classified, {rows.failed} failed, {rows.unknown} unknown"
     text = "\n".join(
-        [*_numbers(upload, tally), "", f"Results: {_one_line(results_at)}", *_reasons(tally), *_unknown(rows.unknown)]
+        [*_numbers(upload, tally), "", f"Results: {one_line(results_at)}", *_reasons(tally), *_unknown(rows.unknown)]
     )
     return Announcement(revision=upload.revision + 1, subject=subject[: MAX_SUBJECT - 1], text=text + "\n")
 
@@ -34,7 +35,7 @@ def _numbers(upload: Upload, tally: Tally) -> list[str]:
     return [
         f"Upload {upload.upload_id} is done"
         + (f" (revision {upload.revision + 1} of its results)." if upload.revision else "."),
-        f"File: {_one_line(upload.object_key)}",
+        f"File: {one_line(upload.object_key)}",
         "",
         _line("Records in the file", counts.records),
         _line("  valid", counts.valid),
@@ -76,8 +77,3 @@ def _unknown(unknown: int) -> list[str]:
 
 def _line(name: str, count: int) -> str:
     return f"{name:<24}{count:>9,}"
-
-
-def _one_line(text: str) -> str:
-    # An object's name may hold line breaks and other control characters, and would forge lines of this text.
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)

@@ -19,6 +19,9 @@ from functions.intake.text import EDGES
 _SEPARATOR_HINT = re.compile(r'"?sep=(.)"?\1*[\r\n]*', re.IGNORECASE)
 _LINES_TO_NAME_A_KIND = 3
 _MOST_EMPTY_LINES = 1000
+MOST_COLUMNS = 2_000
+"""Every record of the results is as wide as the header: without a limit a small file makes results without end."""
+_MOST_PLACES = 10
 _EMPTY_LINE = EDGES + "".join(DELIMITERS)
 
 
@@ -118,13 +121,25 @@ def _check(header: Header, feed: LineFeed) -> None:
         raise Refused(
             "malformed_header", f"The header (line {feed.line}) holds the control character {code}; remove it."
         )
+    if len(header.written) > MOST_COLUMNS:
+        raise Refused(
+            "too_many_columns",
+            f"The header has {len(header.written):,} columns, the limit is {MOST_COLUMNS:,}; remove those that are "
+            "not needed.",
+        )
     for numbers, canonical in header.duplicates:
-        places = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}"
+        places = _places(numbers)
         if canonical is not None:
             sentence = f"The header has the column {canonical} more than once (columns {places}); keep one of them."
         else:
             sentence = f"Columns {places} have the same header; rename or remove all but one."
         raise Refused("duplicate_header", sentence)
+
+
+def _places(numbers: Sequence[int]) -> str:
+    if len(numbers) > _MOST_PLACES:
+        return ", ".join(map(str, numbers[:_MOST_PLACES])) + f" and {len(numbers) - _MOST_PLACES:,} more"
+    return ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}"
 
 
 def _refusal(readings: Sequence[_Reading], best: _Reading, start: str) -> Refused:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.crash_points import reach
+from functions.text import one_line
 
 if TYPE_CHECKING:
     from mypy_boto3_sns.client import SNSClient
@@ -31,7 +32,8 @@ class Notices:
 
     def refused(self, object_key: str, code: str, sentence: str) -> None:
         """Send the sentence to the subscribers. Raises NoticeError."""
-        message = f"{sentence}\n\nFile: {object_key}\nReason: {code}\n\nNo row was classified and nothing was billed."
+        end = "No row was classified and nothing was billed."
+        message = f"{sentence}\n\nFile: {one_line(object_key)}\nReason: {code}\n\n{end}"
         reach("intake.notice.before")
         try:
             self._sns.publish(TopicArn=self._topic_arn, Subject=SUBJECT, Message=message)

@@ -17,6 +17,7 @@ RefusalCode = Literal[
     "malformed_header",
     "missing_columns",
     "duplicate_header",
+    "too_many_columns",
     "no_data_rows",
     "unclosed_quote",
     "too_many_records",

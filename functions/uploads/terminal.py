@@ -47,7 +47,8 @@ def terminal_row(row: RowIdentity, record: EffectRecord, now: int) -> RowItem:
         label=str(reply.result.get("label", "")),
         reason=reply.reason,
         retryable=reply.retryable,
-        paid=reply.paid,
+        # The last attempt may have been refused unbilled after one that nobody knows of.
+        paid=reply.paid or record.paid_attempts > 0,
         known=known,
         model=str(reply.audit.get("model", "")),
         request_id=str(reply.audit.get("request_id", "")),

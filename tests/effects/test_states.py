@@ -21,6 +21,13 @@ def named(move: Move) -> str:
     return f"{move.start}-{move.event}-{move.end}".replace(" ", "_")
 
 
+def paid_for(move: Move) -> int:
+    """Paid attempts with which the guards of this move hold."""
+    if Guard.NOTHING_PAID in move.guards:
+        return 0
+    return 2 if Guard.SEVERAL_PAID in move.guards else 1
+
+
 def a_record(state: State, **changes: Any) -> EffectRecord:
     values: dict[str, Any] = {
         "id": "t:k",
@@ -46,7 +53,7 @@ def apply(table: Any, seen: EffectRecord, move: Move) -> EffectRecord | Refused:
 
 @pytest.mark.parametrize("move", FROM_A_RECORD, ids=named)
 def test_a_move_is_made_when_everything_it_demands_holds(table: Any, move: Move) -> None:
-    seen = stored(table, a_record(move.start))
+    seen = stored(table, a_record(move.start, paid_attempts=paid_for(move)))
     result = apply(table, seen, move)
     assert isinstance(result, EffectRecord)
     assert (result.state, result.finished_at, result.attempt) == (move.end, 7, 3)
@@ -58,6 +65,10 @@ BROKEN: dict[Guard, list[dict[str, Any]]] = {
     Guard.LEASE_OVER: [{"lease_until_ms": NOW_MS}, {"lease_until_ms": NOW_MS + 1}],
     Guard.ATTEMPT_LEFT: [{"paid_attempts": 2}],
     Guard.ORDERS_AS_SEEN: [{"ordered_attempts": 1}],
+    Guard.NOTHING_PAID: [{"paid_attempts": 1}],
+    Guard.SOMETHING_PAID: [{"paid_attempts": 0}],
+    Guard.ONE_PAID: [{"paid_attempts": 0}, {"paid_attempts": 2}],
+    Guard.SEVERAL_PAID: [{"paid_attempts": 1}],
     Guard.UNBILLED_FAILURE: [
         {"outcome": Outcome.failed("r", paid=True)},
         {"outcome": Outcome.succeeded({"label": "hot"})},
@@ -80,8 +91,9 @@ def breaches(move: Move) -> list[dict[str, Any]]:
     ],
 )
 def test_a_move_whose_condition_does_not_hold_changes_nothing(table: Any, move: Move, breach: dict[str, Any]) -> None:
-    actual = stored(table, a_record(**({"state": move.start} | breach)))
-    result = apply(table, a_record(move.start), move)
+    holding = {"state": move.start, "paid_attempts": paid_for(move)}
+    actual = stored(table, a_record(**(holding | breach)))
+    result = apply(table, a_record(**holding), move)
     assert result == Refused(actual)
     assert EffectTable(table).read("t:k") == actual
 
@@ -114,14 +126,22 @@ def test_nobody_can_claim_what_is_claimed() -> None:
 
 
 def test_every_write_by_an_owner_is_fenced_with_the_owner() -> None:
-    by_owner = {Event.FINISH, Event.RELEASE, Event.DOUBT}
+    by_owner = {Event.FINISH, Event.RELEASE, Event.RELEASE_IN_DOUBT, Event.DOUBT}
     assert all(Guard.OWNER in move.guards for move in MOVES if move.event in by_owner)
 
 
 def test_every_way_into_unknown_counts_a_paid_attempt_and_only_a_proof_takes_it_back() -> None:
-    into = [m for m in MOVES if m.end is State.UNKNOWN and m.start is not State.UNKNOWN]
-    assert [paid_by(m, outcome_paid=True) for m in into] == [1, 1]
-    assert {m.event for m in MOVES if m.paid == -1} == {Event.PROVE_ABSENT}
+    into = {m.event: paid_by(m, outcome_paid=True) for m in MOVES if m.end is State.UNKNOWN is not m.start}
+    assert into == {Event.DOUBT: 1, Event.EXPIRE: 1, Event.RELEASE_IN_DOUBT: 0}
+    assert {m.event for m in MOVES if m.paid == -1} == {Event.PROVE_ABSENT, Event.PROVE_ONE_ABSENT}
+
+
+def test_whatever_ends_as_unbilled_never_had_an_attempt_that_may_have_been_billed() -> None:
+    into_released = [m for m in MOVES if m.end is State.RELEASED]
+    given_up = [m for m in MOVES if m.event is Event.GIVE_UP and m.start is not State.ABSENT]
+    for move in (*into_released, *given_up):
+        assert move.guards & {Guard.NOTHING_PAID, Guard.ONE_PAID}
+        assert Guard.ONE_PAID not in move.guards or move.paid == -1
 
 
 @pytest.mark.parametrize(

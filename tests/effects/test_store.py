@@ -15,7 +15,7 @@ from aws_lambda_powertools.utilities.idempotency.exceptions import (
 from botocore.exceptions import ClientError
 
 from functions.crash_points import Killed, armed, kill_at
-from functions.effects.claims import LEASE_EXPIRED
+from functions.effects.claims import EARLIER_IN_DOUBT, LEASE_EXPIRED
 from functions.effects.errors import (
     KeyConflictError,
     MissingKeyError,
@@ -163,6 +163,41 @@ def test_the_policy_may_allow_a_second_paid_attempt_and_no_third(table: Any, clo
     assert (bench.requests, record.attempt, record.paid_attempts) == (2, 2, 2)
 
 
+def test_an_attempt_that_was_not_billed_takes_no_doubt_from_an_earlier_one(table: Any, clock: MovableClock) -> None:
+    bench = Bench(table, clock, max_paid_attempts=2)
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    record = bench.call(lambda: Outcome.released("llm_overloaded")).record
+    assert record is not None
+    assert (record.state, record.paid_attempts, record.reply.reason) == (State.UNKNOWN, 1, EARLIER_IN_DOUBT)
+    assert record.reply.audit["released"] == "llm_overloaded"
+    assert bench.store.give_up("t:k", "h", "llm_overloaded", "o") == record
+    fewer = Bench(table, clock, max_paid_attempts=1)
+    assert (fewer.call(lambda: HOT).record, fewer.requests) == (record, 0)
+    done = bench.call(lambda: HOT).record
+    assert done is not None
+    assert (done.reply, done.paid_attempts) == (HOT, 2)
+
+
+def test_a_failure_after_an_unknown_attempt_is_not_rerun_as_unbilled(table: Any, clock: MovableClock) -> None:
+    bench = Bench(table, clock, max_paid_attempts=2)
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    record = bench.call(lambda: Outcome.failed("llm_bad_request", paid=False)).record
+    assert record is not None
+    assert (record.state, record.paid_attempts) == (State.DONE, 1)
+    with pytest.raises(MoveRefusedError):
+        bench.resolver.rerun("t:k", actor="ada", reason="r")
+
+
+def test_of_two_unknown_attempts_a_proof_takes_one_away(table: Any, clock: MovableClock) -> None:
+    bench = Bench(table, clock, max_paid_attempts=2)
+    for _ in range(2):
+        bench.call(lambda: Outcome.unknown("llm_timeout"))
+    once = bench.resolver.prove_absent("t:k", actor="ada", reason="not on the bill")
+    assert (once.state, once.paid_attempts) == (State.UNKNOWN, 1)
+    twice = bench.resolver.prove_absent("t:k", actor="ada", reason="not on the bill")
+    assert (twice.state, twice.paid_attempts) == (State.RELEASED, 0)
+
+
 def test_a_kill_after_the_claim_ends_as_unknown_once_the_lease_is_over(bench: Bench) -> None:
     bench.die_at("effects.claim.after")
     bench.in_progress()
@@ -308,6 +343,12 @@ def test_a_repeated_write_finds_its_own_result_and_succeeds(
     assert run.record == bench.read()
     assert run.record is not None
     assert (run.record.outcome, run.record.attempt, run.record.late_answers, bench.requests) == (outcome, 1, 0, 1)
+
+
+def test_half_a_character_in_what_was_answered_is_kept_as_a_question_mark(bench: Bench) -> None:
+    record = bench.call(lambda: Outcome.succeeded({"label": "hot"}, model="\ud800x")).record
+    assert record is not None
+    assert (record.reply.audit["model"], bench.requests) == ("?x", 1)
 
 
 def test_a_number_with_a_fraction_is_kept_as_text(bench: Bench) -> None:

@@ -18,7 +18,11 @@ from cdk_nag import AwsSolutionsChecks, NagPack, ServerlessChecks  # isort: skip
 
 SETTINGS = {
     "anthropic": {},
-    "bedrock": {"alert_email": "ops@example.com", "model_provider": "bedrock", "model_id": "us.anthropic.claude-haiku-5-5"},
+    "bedrock": {
+        "alert_email": "ops@example.com",
+        "model_provider": "bedrock",
+        "model_id": "us.anthropic.claude-haiku-5-5",
+    },
 }
 
 

@@ -207,3 +207,8 @@ def test_usage_that_cannot_be_counted_is_none_at_all(usage: Any) -> None:
     message = parse_message(body(usage=usage))
     assert message is not None
     assert message.usage == {}
+
+
+def test_an_endless_answer_is_no_label_and_takes_no_time() -> None:
+    assert label_of("`" * 10_000_000) == ""
+    assert label_of(" " * 900 + "hot") == "hot"

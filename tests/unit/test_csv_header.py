@@ -199,3 +199,18 @@ def test_a_header_alone_and_one_with_blank_records_have_no_data_rows() -> None:
     assert read("name,email").code == "no_data_rows"
     found = read("name,email\r\n,\r\n\r\n")
     assert found.sentence == "The file has a header but no data rows (2 blank ones were skipped)."
+
+
+def test_a_header_that_is_too_wide_is_refused_in_a_short_sentence() -> None:
+    wide = read(b"email,name," + b"," * 60_000 + b"z\na@example.com,A\n")
+    assert wide.code == "too_many_columns"
+    assert "60,003 columns" in wide.sentence
+    blank = read(b"email,name" + b"," * 20_000 + b"\na@example.com,A\n")
+    assert [record.outcome for record in blank.records] == ["valid"]
+
+
+def test_many_equal_headers_are_refused_in_a_short_sentence() -> None:
+    same = read(b"email,name" + b",x" * 1_500 + b"\na@example.com,A\n")
+    assert same.code == "duplicate_header"
+    assert "and 1,490 more" in same.sentence
+    assert len(same.sentence) < 200
