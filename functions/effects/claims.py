@@ -210,7 +210,7 @@ class Claims:
 
     def _settled(self, seen: EffectRecord, move: Move, outcome: Outcome) -> dict[str, object]:
         changes: dict[str, object] = {
-            "outcome": outcome.model_dump(mode="json"),
+            "outcome": outcome,
             "finished_at": self._now_s(),
             "paid_attempts": seen.paid_attempts + paid_by(move, outcome.paid),
         }

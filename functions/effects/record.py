@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Self
 
@@ -64,6 +65,12 @@ class EffectRecord(BaseModel):
     @property
     def lease_until(self) -> float:
         return self.lease_until_ms / 1000
+
+    def after(self, state: State, changes: dict[str, Any], removed: Sequence[str] = ()) -> Self:
+        """The record as it is once these attributes were set and those removed; attributes that are not its own (the
+        TTL) are left out."""
+        after = {**changes, **dict.fromkeys(removed), "state": state}
+        return self.model_copy(update={name: after[name] for name in after if name in type(self).model_fields})
 
     def attempt_left(self, max_paid_attempts: int) -> bool:
         return self.paid_attempts < max_paid_attempts + self.ordered_attempts

@@ -42,12 +42,12 @@ class Resolver:
         seen = self._seen(effect_id)
         if seen.paid_attempts > 1:
             return self._resolve(seen, Event.PROVE_ONE_ABSENT, {}, actor=actor, reason=reason)
-        changes: dict[str, object] = {"outcome": Outcome.released(PROVEN_ABSENT).model_dump(mode="json")}
+        changes: dict[str, object] = {"outcome": Outcome.released(PROVEN_ABSENT)}
         return self._resolve(seen, Event.PROVE_ABSENT, changes, actor=actor, reason=reason)
 
     def rerun(self, effect_id: str, *, actor: str, reason: str) -> EffectRecord:
         """Let a failure that was never billed run again."""
-        changes: dict[str, object] = {"outcome": Outcome.released(ORDERED_RERUN).model_dump(mode="json")}
+        changes: dict[str, object] = {"outcome": Outcome.released(ORDERED_RERUN)}
         return self._resolve(
             self._seen(effect_id), Event.RERUN, changes, actor=actor, reason=reason, remove=("expiration",)
         )
@@ -80,7 +80,7 @@ class Resolver:
             changes={
                 **changes,
                 "paid_attempts": seen.paid_attempts + paid_by(move, outcome_paid=True),
-                "resolutions": [entry.model_dump() for entry in (*seen.resolutions, resolution)],
+                "resolutions": (*seen.resolutions, resolution),
             },
             remove=remove,
         )
@@ -90,7 +90,7 @@ class Resolver:
 
     def _done(self, outcome: Outcome) -> dict[str, object]:
         now = int(self._clock())
-        changes: dict[str, object] = {"outcome": outcome.model_dump(mode="json"), "finished_at": now}
+        changes: dict[str, object] = {"outcome": outcome, "finished_at": now}
         if self._retention_days is not None:
             changes["expiration"] = now + self._retention_days * 86_400
         return changes

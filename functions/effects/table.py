@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from boto3.dynamodb.types import TypeDeserializer
 from botocore.exceptions import ClientError
+from pydantic import BaseModel
 
 from functions.crash_points import reach
 from functions.effects.record import EffectRecord
@@ -121,41 +122,45 @@ class EffectTable:
             conditions += _condition(guard, seen, names, values, owner=owner, now_ms=now_ms)
         sets = []
         for name, value in {**changes, "state": move.end.value}.items():
-            names[f"#{name}"], values[f":{name}"] = name, value
+            names[f"#{name}"], values[f":{name}"] = name, _as_stored(value)
             sets.append(f"#{name} = :{name}")
         expression = "SET " + ", ".join(sets)
         if remove:
             names |= {f"#{name}": name for name in remove}
             expression += " REMOVE " + ", ".join(f"#{name}" for name in remove)
         update = _Update(expression, " AND ".join(conditions), names, values)
-        return self._update(move.event, seen.id, update)
+        refused = self._update(move.event, seen.id, update)
+        # Not read back: the fence held, so what was written over is what was seen, and the record is known.
+        return refused or seen.after(move.end, changes, remove)
 
     def count_late_answer(self, effect_id: str) -> EffectRecord | None:
-        """Note that an answer came after its attempt was overtaken: the one write without owner and attempt."""
+        """Note that an answer came after its attempt was overtaken: the one write without owner and attempt.
+
+        Returns what is stored then; None: the item is gone.
+        """
         update = _Update(
             "ADD #late_answers :one", "attribute_exists(id)", {"#late_answers": "late_answers"}, {":one": 1}
         )
-        result = self._update(Event.FINISH, effect_id, update)
-        return result.current if isinstance(result, Refused) else result
+        self._update(Event.FINISH, effect_id, update)
+        return self.read(effect_id)
 
-    def _update(self, event: Event, effect_id: str, update: _Update) -> EffectRecord | Refused:
+    def _update(self, event: Event, effect_id: str, update: _Update) -> Refused | None:
         point = f"effects.{event.replace(' ', '_')}"
         reach(f"{point}.before")
         try:
-            answer = self._client.update_item(
+            self._client.update_item(
                 TableName=self._name,
                 Key={"id": effect_id},
                 UpdateExpression=update.expression,
                 ConditionExpression=update.condition,
                 ExpressionAttributeNames=update.names,
                 ExpressionAttributeValues=update.values,
-                ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
         except ClientError as error:
             return _refusal(error)
         reach(f"{point}.after")
-        return EffectRecord.from_item(answer["Attributes"])
+        return None
 
 
 def _condition(
@@ -183,6 +188,12 @@ def _condition(
             names |= {"#outcome": "outcome", "#kind": "kind", "#paid": "paid"}
             values |= {":failed": "failed", ":unpaid": False}
             return ["#outcome.#kind = :failed", "#outcome.#paid = :unpaid"]
+
+
+def _as_stored(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    return [_as_stored(each) for each in value] if isinstance(value, tuple) else value
 
 
 def _refusal(error: ClientError) -> Refused:

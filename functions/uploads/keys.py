@@ -63,3 +63,7 @@ def object_address(object_key: str, version_id: str) -> dict[str, str]:
 
 def open_address(upload: str) -> dict[str, str]:
     return {"pk": "OPEN", "sk": upload}
+
+
+def budget_address(day: str) -> dict[str, str]:
+    return {"pk": "BUDGET", "sk": day}

@@ -25,6 +25,9 @@ class _Item(BaseModel):
         return cls.model_validate(item)
 
 
+ATTENTION_INDEX = "attention"
+
+
 class Counts(BaseModel):
     """Of the records in the file: records = valid + rejected + duplicates + blank. `known` are among the valid."""
 
@@ -58,7 +61,9 @@ class Upload(_Item):
 
     Times are seconds since the epoch. `task` and `columns` are what admission used: publishing, classifying and
     results go by them, never by what is deployed later. `checkpoint` is the number of the last record published in
-    the current `generation`; `publisher_until` tells how long its publisher is certainly alive or dead by.
+    the current `generation`; `publisher_until` tells how long its publisher is certainly alive or dead by. `resumes`
+    counts how often an operator let it go on, `sweeps` the passes of the sweep since then. `reserved_microusd` is
+    committed on `budget_day` (empty: nothing was).
     """
 
     upload_id: str
@@ -88,6 +93,12 @@ class Upload(_Item):
     results_key: str | None = None
     revision: int = 0
     expires_at: int | None = None
+    resumes: int = 0
+    sweeps: int = 0
+    pause_reason: str = ""
+    paused_at: int | None = None
+    budget_day: str = ""
+    reserved_microusd: int = 0
 
 
 class Finished(_Item):
@@ -129,10 +140,26 @@ class RowItem(_Item):
         return item
 
 
+class AttentionRow(_Item):
+    """What the sparse index holds of a row whose outcome could still change, as it was when it was read."""
+
+    pk: str
+    sk: str
+    upload_id: str
+    key: str
+    outcome: RowOutcome
+    attempt: int
+
+    @property
+    def row_number(self) -> int:
+        return int(self.sk)
+
+
 class ObjectItem(_Item):
     """What became of one object version: being worked on, an upload, or refused with a code and a sentence.
 
-    `first`: this version made the upload's META; any later version with the same bytes only points to it.
+    `first`: this version made the upload's META; any later version with the same bytes only points to it. `begun_at`
+    and `begun_before`: when the last attempt and the one before it began (seconds since the epoch).
     """
 
     object_key: str
@@ -143,6 +170,8 @@ class ObjectItem(_Item):
     first: bool = False
     refusal: str | None = None
     sentence: str | None = None
+    begun_at: int = 0
+    begun_before: int = 0
 
     @property
     def settled(self) -> bool:
@@ -150,15 +179,27 @@ class ObjectItem(_Item):
 
 
 class Announcement(_Item):
-    """What is still to be told of a finished upload: the outbox, so that a crash after `done` loses no notice."""
+    """What is still to be told of an upload: the outbox, so that a crash after a change of state loses no notice.
 
-    revision: int
-    subject: str
-    text: str
+    `serial` tells announcements of one upload apart. Only that of a finished upload holds its text; the others are
+    written from META when they are told.
+    """
+
+    kind: Literal["finished", "paused", "needs_approval"]
+    serial: str
+    subject: str = ""
+    text: str = ""
 
 
-class OpenUpload(_Item):
-    """An upload that is not finished, or finished and not announced.
+class Progress(_Item):
+    """What the last look saw: rows that had ended, and when that number last changed (seconds since the epoch)."""
+
+    terminal: int = 0
+    moved_at: int = 0
+
+
+class OpenUpload(Progress):
+    """An upload that is not finished, or of which something is still to be told.
 
     `next_look_at`: when counting its rows is worth while again (seconds since the epoch); moving it, conditionally on
     the value that was read, is also the claim of a look, so two ticks at once never work on one upload.
@@ -167,3 +208,10 @@ class OpenUpload(_Item):
     upload_id: str
     next_look_at: int = 0
     announcement: Announcement | None = None
+
+
+class Budget(_Item):
+    """One UTC day: what is reserved or spent, and what of it is spent, in micro-dollars."""
+
+    committed_microusd: int = 0
+    spent_microusd: int = 0

@@ -1,122 +1,64 @@
-"""The `prospects` table: uploads, object versions and what is open. Every write is conditional; a repeat is harmless.
+"""The `prospects` table: the life of an upload. Every write is conditional; a repeat is harmless.
 
-Rows have a module of their own, `rows.py`.
+Object versions, rows, what is open and the day's budget have modules of their own, which this one joins.
 """
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
-from boto3.dynamodb.conditions import Attr, ConditionBase, Key
-from botocore.exceptions import ClientError
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from functions.clock import Clock, wall_clock
+from functions.uploads.budget import BudgetTable, Ceilings
 from functions.uploads.keys import meta_address, object_address, open_address
-from functions.uploads.model import Announcement, Finished, ObjectItem, OpenUpload, Upload
+from functions.uploads.model import Announcement, Finished, OpenUpload, Upload
+from functions.uploads.objects import UNSETTLED_EXPRESSION, ObjectsTable
+from functions.uploads.open import OpenTable
+from functions.uploads.plumbing import TransactionRefusedError
 from functions.uploads.rows import RowsTable
 
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.service_resource import Table
-
-_TRANSACTION_TRIES = 6
-_UNSETTLED = Attr("upload_id").not_exists() & Attr("refusal").not_exists()
-_UNSETTLED_EXPRESSION = "attribute_not_exists(upload_id) AND attribute_not_exists(refusal)"
+AdmitResult = Literal["admitted", "exists", "over_budget"]
+_FALSE = False
 
 
-def refused_by_condition(error: ClientError) -> bool:
-    """Whether DynamoDB refused a write because its condition did not hold."""
-    return error.response["Error"]["Code"] == "ConditionalCheckFailedException"
-
-
-class UploadsTable(RowsTable):
-    """Uploads in the `prospects` table. `table` is boto3's Table resource, which owns the retries of a single call."""
-
-    def __init__(
-        self,
-        table: Table,
-        *,
-        retention_days: int | None = None,
-        clock: Clock = wall_clock,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        super().__init__(table, retention_days=retention_days)
-        self._clock = clock
-        self._sleep = sleep
-
-    # --- object versions -------------------------------------------------------------------------------------------
-
-    def begin_object(self, object_key: str, version_id: str, size: int) -> ObjectItem:
-        """Count one more attempt at this version and return its item; a settled version is returned as it is."""
-        try:
-            item = self._update(
-                object_address(object_key, version_id),
-                {"object_key": object_key, "version_id": version_id, "size": size, **self._expiry(int(self._clock()))},
-                _UNSETTLED,
-                add={"attempts": 1},
-            )
-        except ClientError as error:
-            if not refused_by_condition(error):
-                raise
-            found = self.get_object(object_key, version_id)
-            if found is None:
-                raise
-            return found
-        return ObjectItem.from_item(item)
-
-    def get_object(self, object_key: str, version_id: str) -> ObjectItem | None:
-        item = self._get(object_address(object_key, version_id))
-        return ObjectItem.from_item(item) if item else None
-
-    def refuse_object(self, object_key: str, version_id: str, code: str, sentence: str) -> bool:
-        """Settle this version as refused. False: it was settled before, and stays so."""
-        return self._settle(object_key, version_id, {"refusal": code, "sentence": sentence})
-
-    def join_object(self, object_key: str, version_id: str, upload_id: str) -> bool:
-        """Settle this version as a repeat of an upload that exists. False: it was settled before, and stays so."""
-        return self._settle(object_key, version_id, {"upload_id": upload_id, "first": False})
-
-    def _settle(self, object_key: str, version_id: str, values: dict[str, Any]) -> bool:
-        try:
-            self._update(object_address(object_key, version_id), values, _UNSETTLED)
-        except ClientError as error:
-            if not refused_by_condition(error):
-                raise
-            return False
-        return True
-
-    # --- uploads ---------------------------------------------------------------------------------------------------
-
-    def admit(self, upload: Upload) -> bool:
-        """Write META, OPEN and the object's settlement in one transaction. False: META or the settlement existed.
-
-        boto3 gives the transaction a token, so a repeat after a lost response is the same transaction.
-        """
-        settled = self._update_request({"upload_id": upload.upload_id, "first": True}, _UNSETTLED_EXPRESSION)
-        still_open = OpenUpload(upload_id=upload.upload_id).to_item()
-        return self._transact(
-            {
-                "Put": {
-                    "Item": {**meta_address(upload.upload_id), **upload.to_item()},
-                    "ConditionExpression": "attribute_not_exists(pk)",
-                }
-            },
-            {"Put": {"Item": {**open_address(upload.upload_id), **still_open}}},
-            {"Update": {"Key": object_address(upload.object_key, upload.version_id), **settled}},
-        )
+class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
+    """Uploads in the `prospects` table. `table` is boto3's Table resource."""
 
     def get_upload(self, upload_id: str, *, consistent: bool = True) -> Upload | None:
         item = self._get(meta_address(upload_id), consistent=consistent)
         return Upload.from_item(item) if item else None
+
+    def admit(self, upload: Upload, ceilings: Ceilings = Ceilings()) -> AdmitResult:  # noqa: B008 - it is frozen
+        """Write META, OPEN, the object's settlement and, for one that runs, its reservation, in one transaction.
+
+        "exists": META or the settlement was there. "over_budget": the day's ceiling would be exceeded; nothing was
+        written, and the caller admits it again as `needs_approval`, which reserves nothing.
+        """
+        announcement = _told(upload, "needs_approval") if upload.state == "needs_approval" else None
+        opened = OpenUpload(upload_id=upload.upload_id, announcement=announcement).to_item()
+        settled = self._update_request({"upload_id": upload.upload_id, "first": True}, UNSETTLED_EXPRESSION)
+        meta = {**meta_address(upload.upload_id), **upload.to_item()}
+        writes: list[dict[str, dict[str, Any]]] = [
+            {"Put": {"Item": meta, "ConditionExpression": "attribute_not_exists(pk)"}},
+            {"Put": {"Item": {**open_address(upload.upload_id), **opened}}},
+            {"Update": {"Key": object_address(upload.object_key, upload.version_id), **settled}},
+        ]
+        if upload.state == "running" and upload.budget_day:
+            writes.append(self._reservation(upload.budget_day, upload.worst_case_microusd, ceilings.day_microusd))
+        try:
+            self._transact(*writes)
+        except TransactionRefusedError as refused:
+            return "over_budget" if refused.places == {len(writes) - 1} and len(writes) > 3 else "exists"
+        return "admitted"
+
+    # --- publishing ------------------------------------------------------------------------------------------------
 
     def take_publishing(self, upload_id: str, generation: int, *, now: int, until: int) -> Upload | None:
         """Become the publisher until `until`. None: not running, published, another generation, or another is alive."""
         condition = (
             Attr("state").eq("running")
             & Attr("generation").eq(generation)
-            & Attr("published").eq(False)  # noqa: FBT003
+            & Attr("published").eq(_FALSE)
             & Attr("publisher_until").lt(now)
         )
         return self._update_upload(upload_id, {"publisher_until": until}, condition)
@@ -131,112 +73,138 @@ class UploadsTable(RowsTable):
         return self._update_upload(
             upload_id,
             {"publisher_until": 0, "published": published},
-            Attr("generation").eq(generation) & Attr("published").eq(False),  # noqa: FBT003
+            Attr("generation").eq(generation) & Attr("published").eq(_FALSE),
         )
 
-    def finish(self, upload: Upload, finished: Finished, announcement: Announcement) -> bool:
-        """Set `done` with its counts and results and put its announcement into the outbox, in one transaction.
+    def begin_sweep_pass(self, upload: Upload, *, max_sweeps: int) -> Upload | None:
+        """Raise the generation for rows that are to be published once more. None: it is not running, its last pass
+        has not reached its end, somebody else began one, or there were `max_sweeps` since an operator's last order."""
+        condition = (
+            Attr("state").eq("running")
+            & Attr("generation").eq(upload.generation)
+            & Attr("published").eq(True)  # noqa: FBT003
+            & Attr("sweeps").lt(max_sweeps)
+        )
+        return self._update_upload(
+            upload.upload_id, {"generation": upload.generation + 1, "sweeps": upload.sweeps + 1}, condition
+        )
 
-        False: it is no longer running in the revision that was read; somebody else finished or reopened it.
+    # --- the states ------------------------------------------------------------------------------------------------
+
+    def approve(self, upload: Upload, *, actor: str, day: str) -> bool:
+        """Let an upload over the ceiling run; its worst case is reserved on that day. False: it is not waiting."""
+        now = int(self._clock())
+        run = self._update_request(
+            {
+                "state": "running",
+                "budget_day": day,
+                "reserved_microusd": upload.worst_case_microusd,
+                "approved_by": actor,
+                "approved_at": now,
+                "publisher_until": 0,
+            },
+            "#state = :waiting",
+        )
+        run["ExpressionAttributeValues"] |= {":waiting": "needs_approval"}
+        # An operator's order is not stopped by the ceiling that asked for it, but counts against it.
+        reserved = self._reservation(day, upload.worst_case_microusd, None)
+        return self._try_transact(
+            {"Update": {"Key": meta_address(upload.upload_id), **run}}, reserved, self._look_now(upload.upload_id)
+        )
+
+    def pause(self, upload: Upload, reason: str) -> bool:
+        """Pause an upload for a reason that is no row's fault, and put that into the outbox, in one transaction.
+
+        False: it is not running, or was resumed since it was read: the reason may be mended. So one of many workers
+        pauses it, and it is told once.
         """
-        done = self._update_request(
-            {"state": "done", "revision": upload.revision + 1, **finished.to_item()},
-            "#state = :running AND #revision = :seen",
+        paused = self._update_request(
+            {"state": "paused", "pause_reason": reason, "paused_at": int(self._clock())},
+            "#state = :running AND resumes = :resumes",
         )
-        done["ExpressionAttributeValues"] |= {":running": "running", ":seen": upload.revision}
-        outbox = self._update_request({"announcement": announcement.to_item()}, "attribute_exists(pk)")
-        return self._transact(
-            {"Update": {"Key": meta_address(upload.upload_id), **done}},
+        paused["ExpressionAttributeValues"] |= {":running": "running", ":resumes": upload.resumes}
+        told = _told(upload, "paused").to_item()
+        outbox = self._update_request({"announcement": told, "next_look_at": 0}, "attribute_exists(pk)")
+        return self._try_transact(
+            {"Update": {"Key": meta_address(upload.upload_id), **paused}},
             {"Update": {"Key": open_address(upload.upload_id), **outbox}},
         )
 
-    def announced(self, upload_id: str, revision: int) -> None:
-        """Close an upload whose announcement went out; one reopened meanwhile stays open."""
-        try:
-            self._client.delete_item(
-                TableName=self._name,
-                Key=open_address(upload_id),
-                ConditionExpression=Attr("announcement.revision").eq(revision),
-            )
-        except ClientError as error:
-            if not refused_by_condition(error):
-                raise
+    def resume(self, upload: Upload, *, actor: str) -> bool:
+        """Let a paused upload go on: a new pass publishes what has no answer yet. False: it is not paused."""
+        run = self._update_request(
+            {**_new_pass(upload), "state": "running", "resumes": upload.resumes + 1, "resumed_by": actor},
+            "#state = :paused AND #generation = :seen",
+        )
+        run["ExpressionAttributeValues"] |= {":paused": "paused", ":seen": upload.generation}
+        return self._try_transact(
+            {"Update": {"Key": meta_address(upload.upload_id), **run}}, self._look_now(upload.upload_id)
+        )
 
-    # --- what is open ----------------------------------------------------------------------------------------------
+    def reopen(self, upload: Upload, *, actor: str, day: str, reserve_microusd: int, publish: bool) -> bool:
+        """Open a finished upload again: rows were reopened or their outcome changed. False: it is not done.
 
-    def open_uploads(self) -> Iterator[OpenUpload]:
-        for item in self._query(KeyConditionExpression=Key("pk").eq("OPEN"), ConsistentRead=True):
-            yield OpenUpload.from_item(item)
+        `publish`: a new pass publishes rows without an answer; otherwise only its results are made anew.
+        """
+        changes: dict[str, Any] = {
+            "state": "running",
+            "resumes": upload.resumes + 1,
+            "reopened_by": actor,
+            "budget_day": day,
+            "reserved_microusd": reserve_microusd,
+        }
+        again = self._update_request(
+            changes | (_new_pass(upload) if publish else {}),
+            "#state = :done AND revision = :seen",
+            remove=("expires_at",),
+        )
+        again["ExpressionAttributeValues"] |= {":done": "done", ":seen": upload.revision}
+        opened = OpenUpload(upload_id=upload.upload_id).to_item()
+        return self._try_transact(
+            {"Update": {"Key": meta_address(upload.upload_id), **again}},
+            {"Put": {"Item": {**open_address(upload.upload_id), **opened}}},
+            *([self._reservation(day, reserve_microusd, None)] if reserve_microusd else []),
+        )
 
-    def claim_look(self, seen: OpenUpload, until: int) -> bool:
-        """Be the only tick at work on this upload until then. False: another tick is, or it was closed."""
-        return self._move_look(seen.upload_id, seen.next_look_at, until)
+    def finish(self, upload: Upload, finished: Finished, announcement: Announcement) -> bool:
+        """Set `done` with its counts and results, settle its reservation and put its announcement into the outbox, in
+        one transaction. False: it is no longer running in the revision that was read.
+        """
+        done = self._update_request(
+            {"state": "done", "revision": upload.revision + 1, "reserved_microusd": 0, **finished.to_item()},
+            "#state = :running AND #revision = :seen AND resumes = :resumes",
+        )
+        done["ExpressionAttributeValues"] |= {
+            ":running": "running",
+            ":seen": upload.revision,
+            ":resumes": upload.resumes,
+        }
+        outbox = self._update_request({"announcement": announcement.to_item()}, "attribute_exists(pk)")
+        return self._try_transact(
+            {"Update": {"Key": meta_address(upload.upload_id), **done}},
+            {"Update": {"Key": open_address(upload.upload_id), **outbox}},
+            *self._settlement(upload, finished.rows.cost_microusd),
+        )
 
-    def look_again(self, upload_id: str, claimed_until: int, at: int) -> bool:
-        """End a look that was claimed and say when the next is worth while. False: the claim was lost meanwhile."""
-        return self._move_look(upload_id, claimed_until, at)
-
-    def _move_look(self, upload_id: str, seen: int, to: int) -> bool:
-        try:
-            self._update(open_address(upload_id), {"next_look_at": to}, Attr("next_look_at").eq(seen))
-        except ClientError as error:
-            if not refused_by_condition(error):
-                raise
-            return False
-        return True
-
-    # --- plumbing --------------------------------------------------------------------------------------------------
+    def _look_now(self, upload_id: str) -> dict[str, dict[str, Any]]:
+        due = self._update_request({"next_look_at": 0}, "attribute_exists(pk)")
+        return {"Update": {"Key": open_address(upload_id), **due}}
 
     def _update_upload(self, upload_id: str, values: dict[str, Any], condition: ConditionBase) -> Upload | None:
-        try:
-            return Upload.from_item(self._update(meta_address(upload_id), values, condition))
-        except ClientError as error:
-            if not refused_by_condition(error):
-                raise
-            return None
+        item = self._try_update(meta_address(upload_id), values, condition)
+        return Upload.from_item(item) if item else None
 
-    def _update(
-        self,
-        key: dict[str, str],
-        values: dict[str, Any],
-        condition: ConditionBase,
-        add: dict[str, int] | None = None,
-    ) -> dict[str, Any]:
-        request = self._update_request(values, condition, add)
-        answer = self._client.update_item(TableName=self._name, Key=key, ReturnValues="ALL_NEW", **request)
-        attributes: dict[str, Any] = answer["Attributes"]
-        return attributes
 
-    @staticmethod
-    def _update_request(
-        values: dict[str, Any], condition: ConditionBase | str, add: dict[str, int] | None = None
-    ) -> dict[str, Any]:
-        """The parts of an update; every name is a placeholder, since DynamoDB reserves many ("size", "state")."""
-        sets = ", ".join(f"#{name} = :{name}" for name in values)
-        adds = ", ".join(f"#{name} :{name}" for name in add or {})
-        everything = {**values, **(add or {})}
-        return {
-            "UpdateExpression": f"SET {sets}" + (f" ADD {adds}" if adds else ""),
-            "ConditionExpression": condition,
-            "ExpressionAttributeNames": {f"#{name}": name for name in everything},
-            "ExpressionAttributeValues": {f":{name}": value for name, value in everything.items()},
-        }
+def _new_pass(upload: Upload) -> dict[str, Any]:
+    return {
+        "generation": upload.generation + 1,
+        "checkpoint": 0,
+        "published": False,
+        "publisher_until": 0,
+        # The bound on sweeps is per order of an operator.
+        "sweeps": 0,
+    }
 
-    def _transact(self, *writes: dict[str, dict[str, Any]]) -> bool:
-        items: list[Any] = [
-            {kind: {"TableName": self._name, **request}} for write in writes for kind, request in write.items()
-        ]
-        for attempt in range(_TRANSACTION_TRIES):
-            try:
-                self._client.transact_write_items(TransactItems=items)
-            except self._client.exceptions.TransactionCanceledException as error:
-                reasons = {reason.get("Code", "None") for reason in error.response.get("CancellationReasons", [])}
-                if "ConditionalCheckFailed" in reasons:
-                    return False
-                # Another transaction is at work on the same items, and boto3 does not repeat this one by itself.
-                if reasons - {"None"} != {"TransactionConflict"} or attempt == _TRANSACTION_TRIES - 1:
-                    raise
-                self._sleep(random.uniform(0, 0.05 * 2**attempt))
-            else:
-                return True
-        return False
+
+def _told(upload: Upload, kind: Literal["paused", "needs_approval"]) -> Announcement:
+    return Announcement(kind=kind, serial=f"{kind}-{upload.resumes}")

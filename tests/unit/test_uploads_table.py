@@ -9,6 +9,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from functions.uploads.budget import Ceilings
 from functions.uploads.model import Announcement, Counts, Finished, OpenUpload, RowCounts, RowItem, Upload
 from functions.uploads.table import UploadsTable
 
@@ -24,6 +25,20 @@ def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             AttributeDefinitions=[
                 {"AttributeName": "pk", "AttributeType": "S"},
                 {"AttributeName": "sk", "AttributeType": "S"},
+                {"AttributeName": "attention", "AttributeType": "S"},
+            ],
+            GlobalSecondaryIndexes=[
+                {
+                    "IndexName": "attention",
+                    "KeySchema": [
+                        {"AttributeName": "attention", "KeyType": "HASH"},
+                        {"AttributeName": "sk", "KeyType": "RANGE"},
+                    ],
+                    "Projection": {
+                        "ProjectionType": "INCLUDE",
+                        "NonKeyAttributes": ["upload_id", "key", "outcome", "attempt"],
+                    },
+                }
             ],
             BillingMode="PAY_PER_REQUEST",
         )
@@ -65,7 +80,7 @@ def a_row(number: int, **changes: Any) -> RowItem:
 
 def test_an_admitted_upload_is_read_back_as_it_was_written(uploads: UploadsTable) -> None:
     uploads.begin_object("uploads/a.csv", "v1", 10)
-    assert uploads.admit(an_upload())
+    assert uploads.admit(an_upload()) == "admitted"
     assert uploads.get_upload("u-1") == an_upload()
     found = uploads.get_object("uploads/a.csv", "v1")
     assert found is not None
@@ -76,8 +91,8 @@ def test_an_admitted_upload_is_read_back_as_it_was_written(uploads: UploadsTable
 def test_the_second_admission_of_an_upload_changes_nothing(uploads: UploadsTable) -> None:
     uploads.begin_object("uploads/a.csv", "v1", 10)
     uploads.begin_object("uploads/a.csv", "v2", 10)
-    assert uploads.admit(an_upload())
-    assert not uploads.admit(an_upload(version_id="v2", created_at=99))
+    assert uploads.admit(an_upload()) == "admitted"
+    assert uploads.admit(an_upload(version_id="v2", created_at=99)) == "exists"
     assert uploads.get_upload("u-1") == an_upload()
     second = uploads.get_object("uploads/a.csv", "v2")
     assert second is not None
@@ -105,7 +120,7 @@ def test_an_admission_that_meets_another_transaction_is_tried_again(
     waits: list[float] = []
     uploads = UploadsTable(table, sleep=waits.append)
     uploads.begin_object("uploads/a.csv", "v1", 10)
-    assert uploads.admit(an_upload())
+    assert uploads.admit(an_upload()) == "admitted"
     assert len(waits) == 2
     answers.extend([conflict] * 99)
     with pytest.raises(client.exceptions.TransactionCanceledException):
@@ -119,7 +134,7 @@ def test_a_settled_object_version_counts_no_further_attempt_and_keeps_its_end(up
     again = uploads.begin_object("uploads/a.csv", "v1", 10)
     assert (again.attempts, again.refusal, again.settled) == (2, "not_csv", True)
     assert not uploads.join_object("uploads/a.csv", "v1", "u-1")
-    assert not uploads.admit(an_upload())
+    assert uploads.admit(an_upload()) == "exists"
 
 
 def test_only_one_publisher_is_alive_and_its_checkpoint_never_moves_back(uploads: UploadsTable) -> None:
@@ -178,18 +193,18 @@ def test_an_upload_finishes_once_and_stays_open_until_it_is_announced(uploads: U
     uploads.admit(an_upload())
     running = uploads.get_upload("u-1")
     assert running is not None
-    notice = Announcement(revision=1, subject="s", text="t")
+    notice = Announcement(kind="finished", serial="finished-1", subject="s", text="t")
     assert uploads.finish(running, finished("results/x.csv"), notice)
     assert not uploads.finish(running, finished("results/y.csv"), notice)
     done = uploads.get_upload("u-1")
     assert done is not None
     assert (done.state, done.rows.classified, done.results_key, done.revision) == ("done", 3, "results/x.csv", 1)
     assert [o.announcement for o in uploads.open_uploads()] == [notice]
-    uploads.announced("u-1", 2)
+    uploads.announced("u-1", notice.model_copy(update={"serial": "finished-2"}))
     assert list(uploads.open_uploads()) != []
-    uploads.announced("u-1", 1)
+    uploads.announced("u-1", notice)
     assert list(uploads.open_uploads()) == []
-    uploads.announced("u-1", 1)
+    uploads.announced("u-1", notice)
 
 
 def test_one_tick_at_a_time_looks_at_an_upload(uploads: UploadsTable) -> None:
@@ -205,9 +220,157 @@ def test_one_tick_at_a_time_looks_at_an_upload(uploads: UploadsTable) -> None:
 
 def test_closing_or_looking_at_what_is_not_open_creates_nothing(uploads: UploadsTable) -> None:
     assert not uploads.claim_look(OpenUpload(upload_id="u-9"), 5)
-    uploads.announced("u-9", 1)
+    uploads.announced("u-9", Announcement(kind="paused", serial="paused-0"))
     assert list(uploads.open_uploads()) == []
 
 
 def finished(key: str) -> Finished:
     return Finished(rows=RowCounts(classified=3), results_key=key, finished_at=50)
+
+
+# --- ceilings, pauses and reopening ---------------------------------------------------------------------------------
+
+DAY = "2026-11-29"
+CEILINGS = Ceilings(upload_microusd=100, day_microusd=100)
+
+
+def admitted(uploads: UploadsTable, upload_id: str, worst: int, **changes: Any) -> str:
+    key = f"uploads/{upload_id}.csv"
+    uploads.begin_object(key, "v1", 10)
+    running = {"budget_day": DAY, "reserved_microusd": worst}
+    upload = an_upload(upload_id, object_key=key, worst_case_microusd=worst, **(running | changes))
+    return uploads.admit(upload, CEILINGS)
+
+
+def upload_of(uploads: UploadsTable, upload_id: str) -> Upload:
+    found = uploads.get_upload(upload_id)
+    assert found is not None
+    return found
+
+
+def test_the_days_ceiling_is_filled_to_the_last_micro_dollar_and_never_overshot(uploads: UploadsTable) -> None:
+    assert admitted(uploads, "u-1", 60) == "admitted"
+    assert admitted(uploads, "u-2", 41) == "over_budget"
+    assert uploads.get_upload("u-2") is None
+    assert admitted(uploads, "u-3", 40) == "admitted"
+    assert uploads.get_budget(DAY).committed_microusd == 100
+    assert admitted(uploads, "u-3", 40) == "exists"
+    assert uploads.get_budget(DAY).committed_microusd == 100
+
+
+def test_one_upload_over_the_whole_ceiling_is_refused_on_an_empty_day(uploads: UploadsTable) -> None:
+    assert admitted(uploads, "u-1", 101) == "over_budget"
+    assert admitted(uploads, "u-1", 100) == "admitted"
+
+
+def test_an_upload_that_waits_reserves_nothing_until_it_is_approved_once(uploads: UploadsTable) -> None:
+    waiting = {"state": "needs_approval", "budget_day": "", "reserved_microusd": 0}
+    assert admitted(uploads, "u-1", 500, **waiting) == "admitted"
+    assert uploads.get_budget(DAY).committed_microusd == 0
+    assert [o.announcement for o in uploads.open_uploads()] == [
+        Announcement(kind="needs_approval", serial="needs_approval-0")
+    ]
+    seen = upload_of(uploads, "u-1")
+    assert uploads.take_publishing("u-1", 1, now=10, until=20) is None
+    assert uploads.approve(seen, actor="ada", day=DAY)
+    assert not uploads.approve(seen, actor="ada", day=DAY)
+    approved = upload_of(uploads, "u-1")
+    assert (approved.state, approved.reserved_microusd, approved.budget_day) == ("running", 500, DAY)
+    assert uploads.get_budget(DAY).committed_microusd == 500
+    assert uploads.take_publishing("u-1", 1, now=10, until=20)
+
+
+def test_a_finished_upload_gives_back_what_it_did_not_spend(uploads: UploadsTable) -> None:
+    admitted(uploads, "u-1", 60)
+    notice = Announcement(kind="finished", serial="finished-1")
+    ended = Finished(rows=RowCounts(classified=3, cost_microusd=7), results_key="k", finished_at=50)
+    assert uploads.finish(upload_of(uploads, "u-1"), ended, notice)
+    budget = uploads.get_budget(DAY)
+    assert (budget.committed_microusd, budget.spent_microusd) == (7, 7)
+    assert not uploads.finish(upload_of(uploads, "u-1"), ended, notice)
+    assert uploads.get_budget(DAY) == budget
+
+
+def test_many_workers_pause_an_upload_once(uploads: UploadsTable) -> None:
+    admitted(uploads, "u-1", 60)
+    seen = upload_of(uploads, "u-1")
+    assert uploads.pause(seen, "llm_key_refused")
+    assert not uploads.pause(seen, "llm_key_refused")
+    paused = upload_of(uploads, "u-1")
+    assert (paused.state, paused.pause_reason) == ("paused", "llm_key_refused")
+    (opened,) = uploads.open_uploads()
+    assert opened.announcement == Announcement(kind="paused", serial="paused-0")
+    uploads.announced("u-1", opened.announcement)
+    assert [o.announcement for o in uploads.open_uploads()] == [None]
+
+
+def test_a_pause_for_a_reason_older_than_the_resumption_is_not_written(uploads: UploadsTable) -> None:
+    admitted(uploads, "u-1", 60)
+    before = upload_of(uploads, "u-1")
+    assert uploads.pause(before, "llm_key_refused")
+    assert uploads.resume(upload_of(uploads, "u-1"), actor="ada")
+    assert not uploads.pause(before, "llm_key_refused")
+    running = upload_of(uploads, "u-1")
+    assert (running.state, running.generation, running.checkpoint, running.published) == ("running", 2, 0, False)
+    assert not uploads.resume(running, actor="ada")
+
+
+def test_a_paused_upload_is_neither_published_nor_finished(uploads: UploadsTable) -> None:
+    admitted(uploads, "u-1", 60)
+    seen = upload_of(uploads, "u-1")
+    uploads.pause(seen, "r")
+    assert uploads.advance_checkpoint("u-1", 1, 5) is None
+    assert uploads.take_publishing("u-1", 1, now=10, until=20) is None
+    assert not uploads.finish(seen, finished("k"), Announcement(kind="finished", serial="finished-1"))
+
+
+def test_a_reopened_row_counts_as_open_until_a_later_outcome_of_its_key(uploads: UploadsTable) -> None:
+    failed = a_row(2, outcome="failed", reason="llm_overloaded", retryable=True, attempt=5)
+    for row in (a_row(1), failed):
+        uploads.put_row(row)
+    assert not uploads.reopen_row(a_row(1))
+    assert uploads.reopen_row(failed)
+    assert (uploads.count_rows("u-1"), uploads.get_row("u-1", 2)) == (1, None)
+    assert [row.row_number for row in uploads.iter_rows("u-1")] == [1]
+    assert uploads.put_row(a_row(2, label="warm", attempt=6))
+    assert not uploads.put_row(a_row(2, label="cold", attempt=7))
+    assert (uploads.count_rows("u-1"), [row.label for row in uploads.iter_rows("u-1")]) == (2, ["hot", "warm"])
+
+
+def test_only_an_outcome_that_could_still_change_is_replaced_and_by_one_of_two_ticks(uploads: UploadsTable) -> None:
+    uploads.put_row(a_row(1))
+    uploads.put_row(a_row(2, outcome="unknown", reason="r", attempt=1))
+    (seen,) = uploads.attention_rows()
+    assert (seen.upload_id, seen.row_number, seen.key) == ("u-1", 2, "k")
+    assert uploads.replace_row(a_row(2, attempt=1), seen)
+    assert not uploads.replace_row(a_row(2, label="cold", attempt=1), seen)
+    assert list(uploads.attention_rows()) == []
+
+
+def test_a_finished_upload_is_reopened_once_with_a_reservation_of_its_own(uploads: UploadsTable) -> None:
+    admitted(uploads, "u-1", 60)
+    ended = Finished(rows=RowCounts(classified=3, cost_microusd=7), results_key="k", finished_at=50, expires_at=99)
+    uploads.finish(upload_of(uploads, "u-1"), ended, Announcement(kind="finished", serial="finished-1"))
+    done = upload_of(uploads, "u-1")
+    assert uploads.reopen(done, actor="ada", day="2026-11-30", reserve_microusd=20, publish=True)
+    assert not uploads.reopen(done, actor="ada", day="2026-11-30", reserve_microusd=20, publish=True)
+    again = upload_of(uploads, "u-1")
+    assert (again.state, again.generation, again.published, again.expires_at) == ("running", 2, False, None)
+    assert uploads.get_budget("2026-11-30").committed_microusd == 20
+    more = ended.model_copy(update={"rows": RowCounts(classified=3, cost_microusd=12)})
+    assert uploads.finish(again, more, Announcement(kind="finished", serial="finished-2"))
+    second = uploads.get_budget("2026-11-30")
+    assert (second.committed_microusd, second.spent_microusd) == (5, 5)
+
+
+def test_the_sweeps_passes_are_bounded_until_an_operator_orders_more(uploads: UploadsTable) -> None:
+    admitted(uploads, "u-1", 60)
+    upload = upload_of(uploads, "u-1")
+    assert uploads.begin_sweep_pass(upload, max_sweeps=2) is None
+    uploads.leave_publishing("u-1", 1, published=True)
+    for generation in (2, 3):
+        swept = uploads.begin_sweep_pass(upload_of(uploads, "u-1"), max_sweeps=2)
+        assert swept is not None
+        assert swept.generation == generation
+    assert uploads.begin_sweep_pass(upload_of(uploads, "u-1"), max_sweeps=2) is None
+    assert uploads.begin_sweep_pass(upload, max_sweeps=2) is None

@@ -1,0 +1,82 @@
+"""What became of each object version: attempts, and then for good an upload or a refusal."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from boto3.dynamodb.conditions import Attr
+
+from functions.uploads.keys import object_address
+from functions.uploads.model import ObjectItem
+from functions.uploads.plumbing import ItemsTable
+
+_UNSETTLED = Attr("upload_id").not_exists() & Attr("refusal").not_exists()
+_BATCH_GET_LIMIT = 100
+_BATCH_GET_ROUNDS = 8
+UNSETTLED_EXPRESSION = "attribute_not_exists(upload_id) AND attribute_not_exists(refusal)"
+
+
+class UnreadObjectsError(Exception):
+    """DynamoDB left items of a batch unread in every round: it is throttling. Nothing was changed; try later."""
+
+
+class ObjectsTable(ItemsTable):
+    """OBJECT items."""
+
+    def begin_object(self, object_key: str, version_id: str, size: int) -> ObjectItem:
+        """Count one more attempt at this version and return its item; a settled version is returned as it is."""
+        now = int(self._clock())
+        begun = {"object_key": object_key, "version_id": version_id, "size": size, "begun_at": now}
+        item = self._try_update(
+            object_address(object_key, version_id),
+            {**begun, **self._expiry(now)},
+            _UNSETTLED,
+            add={"attempts": 1},
+            copy={"begun_before": "begun_at"},
+        )
+        if item is not None:
+            return ObjectItem.from_item(item)
+        found = self.get_object(object_key, version_id)
+        if found is None:
+            # It was settled a moment ago and its TTL ran out since: as good as new.
+            return self.begin_object(object_key, version_id, size)
+        return found
+
+    def get_object(self, object_key: str, version_id: str) -> ObjectItem | None:
+        item = self._get(object_address(object_key, version_id))
+        return ObjectItem.from_item(item) if item else None
+
+    def get_objects(self, versions: Iterable[tuple[str, str]]) -> dict[tuple[str, str], ObjectItem]:
+        """The items that exist of these (object key, version id), read consistently."""
+        found: dict[tuple[str, str], ObjectItem] = {}
+        waiting = list(dict.fromkeys(versions))
+        for start in range(0, len(waiting), _BATCH_GET_LIMIT):
+            for item in self._get_batch(waiting[start : start + _BATCH_GET_LIMIT]):
+                found[item.object_key, item.version_id] = item
+        return found
+
+    def _get_batch(self, versions: Sequence[tuple[str, str]]) -> list[ObjectItem]:
+        keys = [object_address(object_key, version_id) for object_key, version_id in versions]
+        request: Any = {self._name: {"Keys": keys, "ConsistentRead": True}}
+        items: list[ObjectItem] = []
+        for round_number in range(_BATCH_GET_ROUNDS):
+            answer = self._client.batch_get_item(RequestItems=request)
+            items += map(ObjectItem.from_item, answer["Responses"].get(self._name, ()))
+            request = answer.get("UnprocessedKeys")
+            if not request:
+                return items
+            self._sleep(random.uniform(0, 0.1 * 2**round_number))
+        raise UnreadObjectsError(f"DynamoDB left {len(request[self._name]['Keys'])} of a batch's items unread")
+
+    def refuse_object(self, object_key: str, version_id: str, code: str, sentence: str) -> bool:
+        """Settle this version as refused. False: it was settled before, and stays so."""
+        return self._settle(object_key, version_id, {"refusal": code, "sentence": sentence})
+
+    def join_object(self, object_key: str, version_id: str, upload_id: str) -> bool:
+        """Settle this version as a repeat of an upload that exists. False: it was settled before, and stays so."""
+        return self._settle(object_key, version_id, {"upload_id": upload_id, "first": False})
+
+    def _settle(self, object_key: str, version_id: str, values: dict[str, Any]) -> bool:
+        return self._try_update(object_address(object_key, version_id), values, _UNSETTLED) is not None
