@@ -59,13 +59,16 @@ class TaskSettings(Environment):
 
 
 class IntakeSettings(Limits, TaskSettings):
-    """The intake worker."""
+    """The intake worker. The two ceilings bound worst cases, in micro-dollars, of one upload and of those that begin on
+    one UTC day; 0: no ceiling."""
 
     uploads_bucket: str
     prospects_table: str
     idempotency_table: str
     event_bus_arn: str
     alerts_topic_arn: str
+    max_upload_microusd: int = Field(10_000_000, ge=0)
+    max_day_microusd: int = Field(50_000_000, ge=0)
     max_intake_attempts: int = Field(3, ge=1)
     upload_retention_days: int = Field(400, ge=1)
     stop_before_timeout_s: float = Field(20.0, ge=0)
@@ -92,7 +95,11 @@ class ClassifySettings(Environment):
 
 
 class FinishSettings(Environment):
-    """The finish worker. `tick_s` is the period of its schedule; nothing is counted more often."""
+    """The finish worker. `tick_s` is the period of its schedule; nothing is counted more often.
+
+    Seconds: an upload is swept once the work queue has been empty and its rows still for `quiet_s`, or they alone for
+    `stall_s`; object versions are compared every `object_sweep_s`, younger ones than `object_grace_s` left alone.
+    """
 
     uploads_bucket: str
     prospects_table: str
@@ -100,5 +107,14 @@ class FinishSettings(Environment):
     event_bus_arn: str
     alerts_topic_arn: str
     intake_function_name: str
+    classify_queue_url: str
     tick_s: float = Field(60.0, gt=0)
+    quiet_s: float = Field(300.0, gt=0)
+    stall_s: float = Field(3600.0, gt=0)
+    max_sweeps: int = Field(3, ge=1)
+    object_sweep_s: float = Field(900.0, gt=0)
+    object_grace_s: float = Field(300.0, ge=0)
+    intake_timeout_s: float = Field(900.0, gt=0)
+    max_paid_attempts: int = Field(1, ge=1, le=5)
+    outcome_retention_days: int = Field(400, ge=1)
     upload_retention_days: int = Field(400, ge=1)

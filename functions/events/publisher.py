@@ -42,6 +42,11 @@ class PublishIncomplete(Exception):  # noqa: N818 - the design's word
         super().__init__(f"{len(unpublished)} entries were not published to the event bus ({codes})")
         self.unpublished = dict(unpublished)
 
+    @property
+    def final(self) -> bool:
+        """Whether no repeat can mend any of them."""
+        return set(self.unpublished.values()) <= FINAL_ENTRY_ERRORS
+
 
 class PublishRefused(Exception):  # noqa: N818
     """The bus refused a whole request and no repeat can mend it: permission, a missing bus, a bug of ours."""

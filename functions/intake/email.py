@@ -16,27 +16,34 @@ import unicodedata
 
 MAX_LOCAL_OCTETS = 64
 MAX_ADDRESS_OCTETS = 254
+MAX_LABEL = 63
 
-_ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
-_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+# Possessive: what follows a run of these characters is none of them, so taking less of it never helps.
+_ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]++"
+# Its length is looked at afterwards, where an address is long enough for it to matter.
+_LABEL = r"[a-z0-9]++(?:-++[a-z0-9]++)*+"
 # Matched against lower-case text, in which every character outside ASCII that may stand in a word is an `x`.
-_ADDRESS = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?![0-9]+$){_LABEL}", re.ASCII)
+_ADDRESS = re.compile(rf"{_ATOM}(?:\.{_ATOM})*+@(?:{_LABEL}\.)+(?![0-9]+$){_LABEL}", re.ASCII)
 
 
 def normal_address(text: str) -> str | None:
     """The address in lower case, or None when `text` (trimmed by the caller) is not one."""
     address = text.lower()
     plain = address if address.isascii() else _plain(address)
-    if not _ADDRESS.fullmatch(plain) or not _short_enough(address):
+    if not _ADDRESS.fullmatch(plain):
         return None
-    return address
+    # A short address has no long part, and nearly all are short.
+    short = len(address) <= MAX_LABEL and plain is address
+    return address if short or _short_enough(address) else None
 
 
 def _short_enough(address: str) -> bool:
-    at = address.index("@")
-    if not address.isascii():
-        return len(address.encode()) <= MAX_ADDRESS_OCTETS and len(address[:at].encode()) <= MAX_LOCAL_OCTETS
-    return len(address) <= MAX_ADDRESS_OCTETS and at <= MAX_LOCAL_OCTETS
+    local, _, domain = address.partition("@")
+    return (
+        len(address.encode()) <= MAX_ADDRESS_OCTETS
+        and len(local.encode()) <= MAX_LOCAL_OCTETS
+        and max(map(len, domain.split("."))) <= MAX_LABEL
+    )
 
 
 def comparison_key(address: str) -> str:

@@ -46,7 +46,8 @@ class Framer:
 
     def records(self) -> Iterator[RawRecord]:
         """Every record, blank ones too. Raises `Refused` for a quote that is never closed, and what the feed raises."""
-        feed, reader, number = self._feed, self._dialect.reader(self._feed), 0
+        feed, number = self._feed, 0
+        reader = self._dialect.reader(feed.pulled())
         while True:
             line = feed.begin()
             number += 1
@@ -57,8 +58,10 @@ class Framer:
                 return
             except csv.Error:
                 cells, fault = self._malformed(number)
+                reader = self._dialect.reader(feed.pulled())
             except RecordOverLimit:
                 cells, fault = self._oversize(number, line)
+                reader = self._dialect.reader(feed.pulled())
             else:
                 if feed.size > self._uncounted:
                     fault = self._too_long(cells)

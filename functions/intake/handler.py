@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -18,11 +18,14 @@ from functions.classify.task import build_task
 from functions.clock import Clock, wall_clock
 from functions.effects.table import EffectTable
 from functions.events.publisher import CLIENT_CONFIG, EventsClient, Publisher
-from functions.intake.admission import Admission, Admitted, Joined, Rejected
+from functions.intake.admission import Admission, Admitted, Joined, Rejected, Waiting
+from functions.intake.counting import counts_of
 from functions.intake.notices import Notices
+from functions.intake.pipeline import Timings
 from functions.intake.publish import Publishing
 from functions.intake.report import Examiner
 from functions.intake.source import ObjectVersion, Source, SourceGone, named_object, passed_over
+from functions.metrics import Count, uncounted, write_counts
 from functions.settings import IntakeSettings
 from functions.uploads.table import UploadsTable
 
@@ -44,6 +47,7 @@ class Intake:
     admission: Admission
     publishing: Publishing
     clock: Clock = wall_clock
+    count: Count = uncounted
 
     def handle(self, event: Mapping[str, Any], remaining_s: float) -> None:
         """Do what one event asks. `remaining_s` is the time this invocation has left."""
@@ -58,12 +62,17 @@ class Intake:
         if version is None:
             logger.info("event ignored", extra={"reason": reason})
             return
-        decision = self.admission.decide(version, deadline)
+        timings = Timings()
+        decision = self.admission.decide(version, deadline, timings)
+        # Before publishing, which may take longer than this invocation lasts.
+        self.count(counts_of(decision, self.settings.max_upload_microusd))
         logger.append_keys(object=version.reference, decision=type(decision).__name__.lower())
         match decision:
             case Admitted(upload):
-                logger.info("upload admitted", extra=_report(upload))
+                logger.info("upload admitted", extra=_report(upload) | timings.milliseconds())
                 self._publish(upload, deadline)
+            case Waiting(upload):
+                logger.warning("upload waits for approval", extra=_report(upload) | timings.milliseconds())
             case Joined(upload):
                 logger.info("object joined an upload", extra={"upload_id": upload.upload_id})
                 self._take_and_publish(upload, deadline)
@@ -104,11 +113,15 @@ class Intake:
         self._publish(taken, deadline)
 
     def _publish(self, upload: Upload, deadline: float) -> None:
-        end = self.publishing.publish(upload, deadline - self.settings.stop_before_timeout_s)
-        logger.info("publishing ended", extra={"upload_id": upload.upload_id, "end": end})
+        timings = Timings()
+        end = self.publishing.publish(upload, deadline - self.settings.stop_before_timeout_s, timings)
+        named = {"upload_id": upload.upload_id, "generation": upload.generation, "end": end}
+        logger.info("publishing ended", extra=named | timings.milliseconds())
 
 
-def build(settings: IntakeSettings, session: boto3.Session, clock: Clock = wall_clock) -> Intake:
+def build(
+    settings: IntakeSettings, session: boto3.Session, clock: Clock = wall_clock, count: Count = uncounted
+) -> Intake:
     """Put the worker together. Raises UnknownModelError for a model without a price."""
     task = build_task(settings)
     dynamodb = session.resource("dynamodb")
@@ -141,12 +154,13 @@ def build(settings: IntakeSettings, session: boto3.Session, clock: Clock = wall_
             clock=clock,
         ),
         clock=clock,
+        count=count,
     )
 
 
 @cache
 def _intake() -> Intake:
-    return build(IntakeSettings.from_env(), boto3.Session())
+    return build(IntakeSettings.from_env(), boto3.Session(), count=partial(write_counts, "intake"))
 
 
 @logger.inject_lambda_context(clear_state=True)

@@ -126,6 +126,23 @@ class LineFeed(Iterator[str]):
             raise RecordOverLimit
         return line
 
+    def pulled(self) -> Iterator[str]:
+        """The same lines, cheaper, for one csv.reader: a million times a call of `__next__` is felt.
+
+        After RecordOverLimit, and after the end, this iterator is spent; what is pushed back needs another one.
+        """
+        held, pushed, lines, most = self.held, self._pushed, self._lines, self._most
+        while True:
+            line = pushed.popleft() if pushed else next(lines, None)
+            if line is None:
+                self.ended = True
+                return
+            held.append(line)
+            self.size += len(line)
+            if self.size > most:
+                raise RecordOverLimit
+            yield line
+
     def push_back(self, first: int) -> None:
         """The held lines from index `first` on will be read again; the record keeps those before."""
         self._pushed.extendleft(reversed(self.held[first:]))

@@ -30,20 +30,19 @@ class Pricing:
         for question in questions:
             if not question.key:
                 continue
-            attempts = self._attempts_left(records.get(question.effect_id))
+            # Of a new file nothing is stored, and a million rows come by.
+            attempts = self._attempts_left(records.get(question.effect_id)) if records else self._max_paid_attempts
             if attempts is None:
                 self.known += 1
             else:
-                self.worst_case_microusd += attempts * self._price(question)
+                price = self._by_size.get(question.shown_bytes)
+                self.worst_case_microusd += attempts * (self._price(question) if price is None else price)
 
     def _price(self, question: Question) -> int:
         # Of one task, the worst case depends on nothing but how many bytes are shown.
-        size = question.shown_bytes
-        price = self._by_size.get(size)
-        if price is None:
-            price = worst_case_microusd(self._task, self._task.rendered(question.fields))
-            if size <= _REMEMBERED_BYTES:
-                self._by_size[size] = price
+        price = worst_case_microusd(self._task, self._task.rendered(question.fields))
+        if question.shown_bytes <= _REMEMBERED_BYTES:
+            self._by_size[question.shown_bytes] = price
         return price
 
     def _attempts_left(self, record: EffectRecord | None) -> int | None:

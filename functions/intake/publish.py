@@ -1,51 +1,37 @@
 """Publishing the rows of an upload: one event for each row without an answer, from checkpoint to checkpoint.
 
-The file is read again as admission read it, by what META stores. Every row up to the checkpoint has its event on the
-bus or its terminal item in the table; what lies behind it is published again after a kill, under the same
-deduplication ids.
+Look-ups and requests to the bus run beside each other, and are taken back in the order of the file. So every row up to
+the checkpoint has its event on the bus or its terminal item in the table; what lies behind it is published again after
+a kill, under the same deduplication ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from functions.classify.task import Task
 from functions.clock import Clock, wall_clock
 from functions.crash_points import reach
 from functions.events.entries import Entry, Packer
-from functions.intake.questions import Question, Questions, batches
-from functions.intake.records import open_csv
-from functions.intake.row_events import row_number_of, row_submitted
-from functions.intake.source import ObjectVersion
-from functions.settings import Limits
-from functions.uploads.model import RowItem
-from functions.uploads.terminal import RowIdentity, terminal_row
+from functions.events.publisher import PublishIncomplete
+from functions.intake.open_rows import OpenRows
+from functions.intake.pipeline import THREADS, Pipeline, Timings
+from functions.intake.questions import Question, batches
+from functions.intake.row_events import refused_row, row_number_of, row_submitted
 
 if TYPE_CHECKING:
-    from functions.effects.record import EffectRecord
+    from concurrent.futures import Future
+
     from functions.events.publisher import Publisher
     from functions.intake.report import ReadMany
     from functions.intake.source import Source
     from functions.uploads.model import Upload
     from functions.uploads.table import UploadsTable
 
-NOTHING_TO_CLASSIFY = "nothing_to_classify"
 End = Literal["published", "more", "stopped", "overtaken"]
-
-
-@dataclass
-class _Pass:
-    """Where one publish pass stands. `packer` holds events of rows behind the checkpoint only."""
-
-    upload: Upload
-    task: Task
-    packer: Packer
-    checkpoint: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.checkpoint = self.upload.checkpoint
 
 
 class Publishing:
@@ -62,13 +48,13 @@ class Publishing:
         max_paid_attempts: int,
         clock: Clock = wall_clock,
     ) -> None:
-        self._source = source
         self._table = table
-        self._read_many = read_many
         self._publisher = publisher
         self._bus_arn = bus_arn
-        self._max_paid_attempts = max_paid_attempts
         self._clock = clock
+        self._open_rows = OpenRows(
+            source=source, table=table, read_many=read_many, max_paid_attempts=max_paid_attempts, clock=clock
+        )
 
     def take(self, upload: Upload, deadline: float) -> Upload | None:
         """Become the upload's publisher until `deadline`; None when nothing is to publish or another is alive."""
@@ -79,15 +65,19 @@ class Publishing:
         reach("intake.take_publishing.after")
         return taken
 
-    def publish(self, upload: Upload, until: float) -> End:
+    def publish(self, upload: Upload, until: float, timings: Timings | None = None) -> End:
         """Publish from the checkpoint on, as the upload's publisher. `until` is in seconds since the epoch.
 
         Ends as `published` (all of it), `more` (out of time, but some rows further), `stopped` (the upload does not
-        run, or began another generation) or `overtaken` (another publisher is ahead, and goes on).
+        run, or began another generation) or `overtaken` (another publisher is ahead, and goes on). `timings` gets the
+        parts `read`, and of all threads together `lookup`, `items` and `publish`.
         """
-        run = _Pass(upload, Task.from_json(upload.task), Packer(self._bus_arn))
+        timings = timings or Timings()
         try:
-            end = self._run(run, until)
+            with Pipeline() as pipeline:
+                checkpoints = _Checkpoints(self._table, upload)
+                run = _Pass(pipeline, checkpoints, partial(self._send, upload), self._bus_arn, timings)
+                end = self._run(run, upload, until)
         except Exception:
             # Not waiting for the lease to run out: whoever looks next may go on from the checkpoint.
             self._leave(upload, published=False)
@@ -96,93 +86,137 @@ class Publishing:
             self._leave(upload, published=end == "published")
         return end
 
-    def _run(self, run: _Pass, until: float) -> End:
-        for questions in batches(self._questions(run)):
-            if end := self._batch(run, questions, until):
+    def _run(self, run: _Pass, upload: Upload, until: float) -> End:
+        task = Task.from_json(upload.task)
+        asked = run.timings.each("read", batches(self._open_rows.questions(upload, task)))
+
+        def answer(questions: Sequence[Question]) -> list[Question]:
+            return self._open_rows.without_answer(upload, questions, run.timings)
+
+        for questions, left in run.pipeline.each(answer, asked):
+            for question in left:
+                if end := run.submit(row_submitted(upload, task, question, self._clock)):
+                    return end
+            if end := run.passed(questions[-1].row_number):
                 return end
-        return self._flush(run) or self._advance(run, run.upload.counts.records) or "published"
+            # Looked at after a batch, not before: every invocation gets some rows further, however little time it has.
+            if self._clock() >= until:
+                return run.drain() or "more"
+        return run.drain() or run.passed(upload.counts.records) or "published"
 
-    def _batch(self, run: _Pass, questions: Sequence[Question], until: float) -> End | None:
-        records = self._look_up(questions)
-        for question in questions:
-            if item := self._item(run.upload, question, records):
-                reach("intake.row_put.before")
-                self._table.put_row(item)
-                reach("intake.row_put.after")
-            elif end := self._submit(run, question):
-                return end
-        # Looked at after a batch, not before: every invocation gets some rows further, however little time it has.
-        out_of_time = self._clock() >= until
-        if out_of_time and (end := self._flush(run)):
-            return end
-        if not len(run.packer) and (end := self._advance(run, questions[-1].row_number)):
-            return end
-        return "more" if out_of_time else None
-
-    def _questions(self, run: _Pass) -> Iterator[Question]:
-        upload = run.upload
-        version = ObjectVersion(upload.bucket, upload.object_key, upload.version_id, upload.bytes)
-        limits = Limits.model_validate(upload.limits)
-        csv = open_csv(self._source.open(version), limits, encoding=upload.encoding, delimiter=upload.delimiter)
-        questions = Questions(run.task)
-        for record in csv.records():
-            if record.outcome == "valid" and record.number > upload.checkpoint:
-                yield questions.of(record)
-
-    def _look_up(self, questions: Sequence[Question]) -> Mapping[str, EffectRecord]:
-        ids = [question.effect_id for question in questions if question.effect_id]
-        reach("intake.lookup.before")
-        records = self._read_many(ids) if ids else {}
-        reach("intake.lookup.after")
-        return records
-
-    def _item(self, upload: Upload, question: Question, records: Mapping[str, EffectRecord]) -> RowItem | None:
-        """The row's terminal item, where it needs no event."""
-        row = RowIdentity(upload.upload_id, question.row_number, question.line, question.key, upload.prompt_version)
-        now = int(self._clock())
-        if not question.key:
-            # Nothing of it would be shown to the model: an event could only fail, and its key would be shared.
-            return row.item("failed", now, reason=NOTHING_TO_CLASSIFY)
-        record = records.get(question.effect_id)
-        if record is None or not record.final_without_request(self._max_paid_attempts):
-            return None
-        return terminal_row(row, record, now)
-
-    def _submit(self, run: _Pass, question: Question) -> End | None:
-        full = run.packer.add(row_submitted(run.upload, run.task, question, self._clock))
-        return self._send(run, full) if full else None
-
-    def _flush(self, run: _Pass) -> End | None:
-        return self._send(run, run.packer.take()) if len(run.packer) else None
-
-    def _send(self, run: _Pass, entries: Sequence[Entry]) -> End | None:
+    def _send(self, upload: Upload, entries: Sequence[Entry]) -> None:
+        """Publish; a row whose event the bus will never take ends as failed instead of holding up all behind it."""
         reach("intake.put_events.before")
-        self._publisher.publish(entries)
+        try:
+            self._publisher.publish(entries)
+        except PublishIncomplete as incomplete:
+            if not incomplete.final:
+                raise
+            for entry in entries:
+                if entry.dedup_id in incomplete.unpublished:
+                    self._refuse(upload, entry)
         reach("intake.put_events.after")
-        # Every row before the last of these was handled before it, so all of them are behind us.
-        return self._advance(run, row_number_of(entries[-1]))
 
-    def _advance(self, run: _Pass, row_number: int) -> End | None:
-        """Move the checkpoint; None lets the pass go on. This is also where a pause is seen."""
-        if row_number <= run.checkpoint:
-            return None
-        upload = run.upload
-        reach("intake.checkpoint.before")
-        moved = self._table.advance_checkpoint(upload.upload_id, upload.generation, row_number)
-        reach("intake.checkpoint.after")
-        if moved is None and (end := self._obstacle(upload, row_number)):
-            return end
-        run.checkpoint = row_number
-        return None
-
-    def _obstacle(self, upload: Upload, row_number: int) -> End | None:
-        current = self._table.get_upload(upload.upload_id)
-        if current is None or current.state != "running" or current.generation != upload.generation:
-            return "stopped"
-        # Exactly there: our own write, whose response was lost and which boto3 repeated.
-        return None if current.checkpoint == row_number and not current.published else "overtaken"
+    def _refuse(self, upload: Upload, entry: Entry) -> None:
+        item = refused_row(entry, upload.prompt_version, int(self._clock()))
+        reach("intake.row_put.before")
+        self._table.put_row(item)
+        reach("intake.row_put.after")
 
     def _leave(self, upload: Upload, *, published: bool) -> None:
         reach("intake.leave_publishing.before")
         self._table.leave_publishing(upload.upload_id, upload.generation, published=published)
         reach("intake.leave_publishing.after")
+
+
+class _Pass:
+    """The requests of one pass that are under way, in the order of their rows."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        checkpoints: _Checkpoints,
+        send: Callable[[Sequence[Entry]], None],
+        bus_arn: str,
+        timings: Timings,
+    ) -> None:
+        self.pipeline = pipeline
+        self.timings = timings
+        self._checkpoints = checkpoints
+        self._publish = send
+        self._packer = Packer(bus_arn)
+        # The last row of each, and the request, or None where all rows up to that one have their answers.
+        self._under_way: deque[tuple[int, Future[None] | None]] = deque()
+
+    def submit(self, entry: Entry) -> End | None:
+        """Take a row's event. None lets the pass go on, here and below."""
+        if full := self._packer.add(entry):
+            self._send(full)
+        return self._wait() if len(self._under_way) > THREADS else None
+
+    def passed(self, row_number: int) -> End | None:
+        """Every row up to this one was submitted or has its item."""
+        if not len(self._packer):
+            if self._under_way and self._under_way[-1][1] is None:
+                self._under_way.pop()
+            self._under_way.append((row_number, None))
+        while self._under_way and self._ended(self._under_way[0][1]):
+            if end := self._wait():
+                return end
+        return None
+
+    def drain(self) -> End | None:
+        """Send what is left, and wait for every request."""
+        if len(self._packer):
+            self._send(self._packer.take())
+        while self._under_way:
+            if end := self._wait():
+                return end
+        return None
+
+    def _send(self, entries: Sequence[Entry]) -> None:
+        self._under_way.append((row_number_of(entries[-1]), self.pipeline.submit(self._timed, entries)))
+
+    def _timed(self, entries: Sequence[Entry]) -> None:
+        with self.timings.of("publish"):
+            self._publish(entries)
+
+    def _wait(self) -> End | None:
+        """Take the oldest back. All before it were taken back, so every row up to its last is behind us."""
+        row_number, request = self._under_way.popleft()
+        if request is not None:
+            request.result()
+        return self._checkpoints.advance(row_number)
+
+    @staticmethod
+    def _ended(request: Future[None] | None) -> bool:
+        return request is None or request.done()
+
+
+class _Checkpoints:
+    """The checkpoint of one pass, which only moves forward. Moving it is also where a pause is seen."""
+
+    def __init__(self, table: UploadsTable, upload: Upload) -> None:
+        self._table = table
+        self._upload = upload
+        self._reached = upload.checkpoint
+
+    def advance(self, row_number: int) -> End | None:
+        if row_number <= self._reached:
+            return None
+        upload = self._upload
+        reach("intake.checkpoint.before")
+        moved = self._table.advance_checkpoint(upload.upload_id, upload.generation, row_number)
+        reach("intake.checkpoint.after")
+        if moved is None and (end := self._obstacle(row_number)):
+            return end
+        self._reached = row_number
+        return None
+
+    def _obstacle(self, row_number: int) -> End | None:
+        upload = self._upload
+        current = self._table.get_upload(upload.upload_id)
+        if current is None or current.state != "running" or current.generation != upload.generation:
+            return "stopped"
+        # Exactly there: our own write, whose response was lost and which boto3 repeated.
+        return None if current.checkpoint == row_number and not current.published else "overtaken"

@@ -47,21 +47,26 @@ class Questions:
         self._columns = tuple((column, encode_basestring(column) + ":") for column in sorted(set(task.columns)))
         everything_else = {"task": task.name, "prompt_version": task.prompt_version, "fields": {}}
         # The canonical spelling of what a key is made of, around the place of the fields.
-        self._before, _, self._behind = canonical_json(everything_else).partition(b"{}")
+        before, _, behind = canonical_json(everything_else).decode().partition("{}")
+        self._before, self._behind = before + "{", "}" + behind
+        self._around = len(before.encode()) + len(behind.encode())
         self._id_prefix = f"{task.name}:"
 
     def of(self, record: Record) -> Question:
         fields = record.fields
+        # Not a generator: joining a list costs half.
         shown = ",".join(
             [name + encode_basestring(text) for column, name in self._columns if (text := fields.get(column))]
         )
         if not shown:
             return Question(record.number, record.line, fields, "", "", 0)
-        spelled = b"{%b}" % shown.encode()
-        key = sha256(self._before + spelled + self._behind).hexdigest()
-        # Inside the user message these three are escapes of six characters.
-        escapes = spelled.count(b"<") + spelled.count(b">") + spelled.count(b"&")
-        return Question(record.number, record.line, fields, key, self._id_prefix + key, len(spelled) + 5 * escapes)
+        spelled = (self._before + shown + self._behind).encode()
+        key = sha256(spelled).hexdigest()
+        size = len(spelled) - self._around
+        if "<" in shown or ">" in shown or "&" in shown:
+            # Inside the user message these three are escapes of six characters.
+            size += 5 * (shown.count("<") + shown.count(">") + shown.count("&"))
+        return Question(record.number, record.line, fields, key, self._id_prefix + key, size)
 
 
 def batches(items: Iterable[T], size: int = LOOK_UP) -> Iterator[list[T]]:

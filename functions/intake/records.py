@@ -43,16 +43,17 @@ class CsvFile:
         was yielded before is then worth nothing either."""
         judge = Validator(self._resolved).judge
         most = self._limits.max_records
-        last = used = 0
+        last = blank = 0
         for raw in self._framer.records():
             record = judge(raw)
-            last = record.number
+            last = raw[0]
             if last > most:
                 raise Refused("too_many_records", f"The file has more than {most:,} records, the limit; split it.")
-            used += record.outcome != "blank"
+            if record.outcome == "blank":
+                blank += 1
             yield record
-        if not used:
-            raise Refused("no_data_rows", _no_data_rows(last))
+        if blank == last:
+            raise Refused("no_data_rows", _no_data_rows(blank))
 
 
 def open_csv(

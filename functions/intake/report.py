@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from functions.crash_points import reach
 from functions.intake.decode import CP1252
+from functions.intake.pipeline import Pipeline, Timings
 from functions.intake.pricing import Pricing
-from functions.intake.questions import LOOK_UP, Question, Questions
-from functions.intake.records import open_csv
+from functions.intake.questions import Question, Questions, batches
+from functions.intake.records import CsvFile, open_csv
 from functions.intake.refusals import NotUtf8
 from functions.uploads.model import Counts
 
@@ -46,29 +47,31 @@ class Examiner:
         self._max_paid_attempts = max_paid_attempts
         self._read_many = read_many
 
-    def report(self, opened: Callable[[], Iterator[bytes]]) -> Report:
-        """Read the file (twice when it turns out not to be UTF-8). Raises Refused."""
+    def report(self, opened: Callable[[], Iterator[bytes]], timings: Timings | None = None) -> Report:
+        """Read the file (twice when it turns out not to be UTF-8). Raises Refused.
+
+        `timings` gets the parts `read` (all of it but the look-ups) and `lookup` (in all threads together).
+        """
+        timings = timings or Timings()
         try:
-            return self._pass(opened(), None)
+            return self._pass(opened(), None, timings)
         except NotUtf8:
             guess = CP1252
-        return self._pass(opened(), guess)
+        return self._pass(opened(), guess, timings)
 
-    def _pass(self, chunks: Iterable[bytes], guess: str | None) -> Report:
+    def _pass(self, chunks: Iterable[bytes], guess: str | None, timings: Timings) -> Report:
+        def look_up(questions: Sequence[Question]) -> Mapping[str, EffectRecord]:
+            with timings.of("lookup"):
+                return self._look_up(questions)
+
         digest = _Digest(chunks)
         csv = open_csv(digest, self._limits, encoding=guess)
-        questions = Questions(self._task)
         pricing = Pricing(self._task, self._max_paid_attempts)
-        waiting: list[Question] = []
         counted = {"valid": 0, "rejected": 0, "duplicate": 0, "blank": 0}
-        for record in csv.records():
-            counted[record.outcome] += 1
-            if record.outcome == "valid":
-                waiting.append(questions.of(record))
-                if len(waiting) == LOOK_UP:
-                    self._price(pricing, waiting)
-                    waiting = []
-        self._price(pricing, waiting)
+        asked = timings.each("read", batches(self._questions(csv, counted)))
+        with Pipeline() as pipeline:
+            for questions, records in pipeline.each(look_up, asked):
+                pricing.add(questions, records)
         # The identity is of the whole object, whatever the reader left unread behind the last record.
         digest.finish()
         return Report(
@@ -82,12 +85,20 @@ class Examiner:
             worst_case_microusd=pricing.worst_case_microusd,
         )
 
-    def _price(self, pricing: Pricing, questions: Sequence[Question]) -> None:
+    def _questions(self, csv: CsvFile, counted: dict[str, int]) -> Iterator[Question]:
+        """Those of the valid records; all records are counted on the way."""
+        questions = Questions(self._task)
+        for record in csv.records():
+            counted[record.outcome] += 1
+            if record.outcome == "valid":
+                yield questions.of(record)
+
+    def _look_up(self, questions: Sequence[Question]) -> Mapping[str, EffectRecord]:
         ids = [question.effect_id for question in questions if question.effect_id]
         reach("intake.lookup.before")
         records = self._read_many(ids) if ids else {}
         reach("intake.lookup.after")
-        pricing.add(questions, records)
+        return records
 
 
 class _Digest:

@@ -12,6 +12,7 @@ from functions.intake.header import EMAIL, FIRST_NAME, LAST_NAME, NAME, Header
 from functions.intake.refusals import Reason
 from functions.intake.text import EDGES
 
+_strip = str.strip
 RecordOutcome = Literal["valid", "rejected", "duplicate", "blank"]
 
 
@@ -41,8 +42,11 @@ class Validator:
 
     def __init__(self, header: Header) -> None:
         self._keys = header.keys
+        # Every column's key, where every column has one: nearly every file.
+        self._names = tuple(key for key in header.keys if key)
         self._width = len(header.keys)
-        self._seen = FirstSeen()
+        self._all_named = len(self._names) == self._width
+        self._seen_first = FirstSeen().of
 
     def judge(self, raw: RawRecord) -> Record:
         """The first of these that is so decides: a fault of the text, blank, ragged, no or wrong e-mail, no name,
@@ -50,15 +54,20 @@ class Validator:
         number, line, cells, fault = raw
         if fault is not None:
             return Record(number, line, "rejected", cells, fault.reason, fault.detail)
-        fields = {
-            key: text for key, cell in zip(self._keys, cells, strict=False) if key and (text := cell.strip(EDGES))
-        }
-        if not fields and not any(cell.strip(EDGES) for cell in cells):
+        # In ASCII the edges are what `strip` takes by itself, in a third of the time.
+        texts = list(map(_strip, cells)) if "".join(cells).isascii() else [cell.strip(EDGES) for cell in cells]
+        if all(texts) and self._all_named and len(texts) == self._width:
+            fields = dict(zip(self._names, texts))  # noqa: B905 - of one length, and nearly every record comes here
+        else:
+            fields = {key: text for key, text in zip(self._keys, texts, strict=False) if key and text}
+        if not fields and not any(texts):
             return Record(number, line, "blank", cells)
-        fault = (len(cells) != self._width and self._ragged(cells)) or _complete(fields)
-        if fault:
+        if len(cells) != self._width:
+            fault = self._ragged(cells)
+        fault = fault or _complete(fields)
+        if fault is not None:
             return Record(number, line, "rejected", cells, fault.reason, fault.detail)
-        first = self._seen.of(comparison_key(fields[EMAIL]), number)
+        first = self._seen_first(comparison_key(fields[EMAIL]), number)
         if first != number:
             detail = f"Same e-mail address as record {first}."
             return Record(number, line, "duplicate", cells, "duplicate_in_file", detail, first, fields)

@@ -40,6 +40,7 @@ def w(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
             "IDEMPOTENCY_TABLE": "idempotency",
             "EVENT_BUS_ARN": BUS,
             "ALERTS_TOPIC_ARN": TOPIC,
+            "POWERTOOLS_METRICS_NAMESPACE": "Trial",
         }
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
@@ -163,3 +164,12 @@ def test_keys_of_one_event_do_not_stay_for_the_next(w: World, log: io.StringIO) 
     log.truncate(0)
     call({})
     assert '"decision"' not in log.getvalue()
+
+
+def test_each_decision_is_counted_once(w: World, capsys: pytest.CaptureFixture[str]) -> None:
+    event = w.put(csv(1))
+    call(event)
+    call(event)
+    call(w.put(b"", "uploads/empty.csv"))
+    counted = [line for line in capsys.readouterr().out.splitlines() if '"_aws"' in line]
+    assert ["UploadsAdmitted" in counted[0], "UploadsRefused" in counted[1], len(counted)] == [True, True, 2]
