@@ -6,7 +6,7 @@ import json
 import threading
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
 from functions.clock import Clock, wall_clock
 from functions.crash_points import reach
@@ -18,12 +18,21 @@ MAX_AGE_S = 300.0
 """A key that was rotated is in use after at most this long, or after its first refusal."""
 
 
+_PASSING = frozenset({"ThrottlingException", "InternalServiceError", "RequestTimeout", "ServiceUnavailable"})
+"""Codes of Secrets Manager that say nothing against the secret or the permission to read it."""
 FAILURE_AGE_S = 5.0
 """A failure to read answers for this long: the rows of a batch wait for one read, not one after another for ten."""
 
 
 class KeyUnavailableError(Exception):
-    """The secret cannot be read or holds no key. The message names the secret's fault, never its content."""
+    """The secret cannot be read or holds no key. The message names the secret's fault, never its content.
+
+    `passing`: it may be read a moment later; nobody has to mend anything.
+    """
+
+    def __init__(self, fault: str, *, passing: bool = False) -> None:
+        super().__init__(fault)
+        self.passing = passing
 
 
 class ApiKey:
@@ -51,7 +60,7 @@ class ApiKey:
         # One thread reads; the others of a cold batch wait for it instead of reading too.
         with self._lock:
             if self._failure and self._clock() - self._read_at < FAILURE_AGE_S:
-                raise KeyUnavailableError(str(self._failure))
+                raise KeyUnavailableError(str(self._failure), passing=self._failure.passing)
             if not self._key or self._clock() - self._read_at > self._max_age_s:
                 self._key = self._read_and_note()
             return self._key
@@ -78,9 +87,12 @@ class ApiKey:
         try:
             secret = self._client.get_secret_value(SecretId=self._secret_id).get("SecretString", "")
         except ClientError as error:
-            raise KeyUnavailableError(f"the secret cannot be read: {error.response['Error']['Code']}") from None
-        except BotoCoreError as error:
+            code = error.response["Error"]["Code"]
+            raise KeyUnavailableError(f"the secret cannot be read: {code}", passing=code in _PASSING) from None
+        except (NoCredentialsError, PartialCredentialsError) as error:
             raise KeyUnavailableError(f"the secret cannot be read: {type(error).__name__}") from None
+        except BotoCoreError as error:
+            raise KeyUnavailableError(f"the secret cannot be read: {type(error).__name__}", passing=True) from None
         reach("classify.secret.after")
         return key_in(secret)
 

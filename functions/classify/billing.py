@@ -21,7 +21,9 @@ All others: sent, or perhaps sent."""
 MAX_RETRY_AFTER_S = 3_600.0
 """A longer wait than this is not taken from a header."""
 KEY_UNAVAILABLE = "llm_key_unavailable"
-"""The API key could not be had, so nothing was sent."""
+"""The secret holds no usable API key or may not be read, so nothing was sent."""
+KEY_UNREAD = "llm_key_unread"
+"""Secrets Manager did not answer this time, so nothing was sent."""
 
 
 @dataclass(frozen=True)

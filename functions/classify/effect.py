@@ -9,7 +9,7 @@ from aws_lambda_powertools.utilities.idempotency import IdempotencyConfig, idemp
 
 from functions.classify.answers import parse_message, read_answer
 from functions.classify.api_key import KeyUnavailableError
-from functions.classify.billing import KEY_UNAVAILABLE, Answer, NoAnswer, Verdict, verdict_of
+from functions.classify.billing import KEY_UNAVAILABLE, KEY_UNREAD, Answer, NoAnswer, Verdict, verdict_of
 from functions.classify.effect_item import EffectItem, input_digest, payload_hash
 from functions.classify.prices import cost_microusd, worst_case_microusd
 from functions.classify.task import Task
@@ -76,8 +76,8 @@ def guard(store: EffectStore, ask: Ask, *, model_deadline_s: float, clock: Clock
         reach("classify.model.before")
         try:
             reply = ask(task.request(rendered), lambda: before_send(run))
-        except KeyUnavailableError:
-            return Outcome.released(KEY_UNAVAILABLE).model_dump()
+        except KeyUnavailableError as error:
+            return Outcome.released(KEY_UNREAD if error.passing else KEY_UNAVAILABLE).model_dump()
         reach("classify.model.after")
         return outcome_of(task, rendered, reply).model_dump()
 

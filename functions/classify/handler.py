@@ -64,6 +64,7 @@ def build_worker(settings: ClassifySettings, ask: Ask) -> Worker:
     )
     reception = Reception(uploads=uploads, settlement=settlement, queues=queues, max_hops=settings.max_hops)
     return Worker(
+        uploads=uploads,
         reception=reception,
         settlement=settlement,
         guarded=guard(store, ask, model_deadline_s=settings.model_deadline_s),
@@ -87,7 +88,8 @@ refuse_disabled_idempotency()
 _settings = ClassifySettings.from_env()
 _claude = Claude(build_provider(_settings), deadline_s=_settings.model_deadline_s)
 _worker = build_worker(_settings, _claude.ask)
-_metrics = Metrics(namespace="ProspectUploader", service="classify")
+# The namespace is the deployment's: POWERTOOLS_METRICS_NAMESPACE.
+_metrics = Metrics(service="classify")
 _report = Report(Logger(service="classify"), _metrics)
 
 

@@ -25,6 +25,7 @@ from functions.events.guards import check
 from functions.uploads.model import Upload
 
 ME = "classify"
+UNKNOWN_UPLOAD = "unknown_upload"
 
 
 class Uploads(Protocol):
@@ -61,12 +62,15 @@ class Reception:
             envelope, data = parse_row(message.body)
             upload = uploads.get(data.upload_id)
             stop = check(envelope, me=ME, max_hops=self._max_hops, upload_state=upload.state if upload else "absent")
-            if stop or upload is None:
-                # Acknowledged without a claim: nothing was paid, and what pauses an upload republishes its open rows.
-                return _result(message, data, "stopped", acknowledged=True, reason=stop.reason if stop else "absent")
+            if upload is None:
+                # Nobody here admitted what this claims to come from.
+                return self._dead_letter(message, UNKNOWN_UPLOAD)
+            if stop:
+                # Acknowledged without a claim: nothing was paid, and resuming publishes what has no answer.
+                return _result(message, data, "stopped", acknowledged=True, reason=stop.reason)
             return self._verify(message, data, upload)
         except MalformedRowError:
-            return self._dead_letter(message)
+            return self._dead_letter(message, MALFORMED)
         except Exception as error:  # noqa: BLE001 - one row's fault is that row's; the queue delivers it again
             return _result(message, data, "error", reason="handler_error", error=describe(error))
 
@@ -76,16 +80,16 @@ class Reception:
         # The stored task, never the deployed one: a deployment re-bills nothing.
         task = Task.from_json(upload.task)
         try:
-            return verified_row(message, data, task)
+            return verified_row(message, data, upload, task)
         except KeyMismatchError:
             return self._settlement.fail(message, data, task.prompt_version, KEY_MISMATCH)
 
-    def _dead_letter(self, message: Message) -> Result:
+    def _dead_letter(self, message: Message, reason: str) -> Result:
         try:
-            self._queues.dead_letter(message.body, MALFORMED)
+            self._queues.dead_letter(message.body, reason)
         except Exception as error:  # noqa: BLE001 - not acknowledged, so it comes again
-            return _result(message, None, "error", reason=MALFORMED, error=describe(error))
-        return _result(message, None, "malformed", acknowledged=True, reason=MALFORMED)
+            return _result(message, None, "error", reason=reason, error=describe(error))
+        return _result(message, None, "malformed", acknowledged=True, reason=reason)
 
 
 class _UploadsOfBatch:

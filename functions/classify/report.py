@@ -19,6 +19,7 @@ METRIC_OF: dict[Ending, str] = {
     "retry": "RowsReleased",
     "in_progress": "RowsInProgress",
     "copied": "RowsCopied",
+    "held": "RowsHeld",
     "stopped": "EventsStopped",
     "malformed": "EventsMalformed",
     "error": "RowErrors",

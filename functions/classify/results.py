@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Ending = Literal[
-    "classified", "failed", "unknown", "repeated", "retry", "in_progress", "given_up", "copied", "stopped",
+    "classified", "failed", "unknown", "repeated", "retry", "in_progress", "given_up", "copied", "held", "stopped",
     "malformed", "error",
 ]  # fmt: skip
-"""`repeated`: the row had its item already. `copied`: sent again, since somebody else's claim outlives the message."""
+"""`repeated`: the row had its item already. `copied`: sent again, since what it waits for outlives the message.
+`held`: the model refuses the account, and the row waits for its upload to be resumed."""
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from functions.classify.effect_item import EffectItem, effect_item
 from functions.classify.task import NothingToClassifyError, Task
 from functions.events.envelope import Envelope, MalformedEvent
 from functions.uploads.keys import row_origin
+from functions.uploads.model import Upload
 from functions.uploads.terminal import RowIdentity
 
 EVENT_TYPE = "prospect.submitted"
@@ -35,8 +36,9 @@ class RowData(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     upload_id: Annotated[str, Field(min_length=1, max_length=128)]
-    row_number: int = Field(ge=1)
-    line: int = Field(ge=1)
+    # What a file and a sort key can hold; DynamoDB would refuse to keep more after it was paid for.
+    row_number: int = Field(ge=1, lt=10**9)
+    line: int = Field(ge=1, lt=10**12)
     key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     fields: dict[str, str]
 
@@ -51,10 +53,12 @@ class RowData(BaseModel):
 
 @dataclass(frozen=True)
 class Row:
-    """A row that may be classified: its message, its data, the task of its upload and the effect's item."""
+    """A row that may be classified: its message, its data, its upload as this batch read it, with its task, and the
+    effect's item."""
 
     message: Message
     data: RowData
+    upload: Upload
     task: Task
     item: EffectItem
 
@@ -75,7 +79,7 @@ def parse_row(body: str) -> tuple[Envelope, RowData]:
             raise MalformedRowError(MALFORMED)
         envelope = Envelope.parse(event.get("detail"))
         data = RowData.model_validate(envelope.data)
-    except (MalformedEvent, ValidationError, json.JSONDecodeError, RecursionError):
+    except (MalformedEvent, ValueError, RecursionError):
         # `from None`: these quote what they were given, and that is somebody's personal data.
         raise MalformedRowError(MALFORMED) from None
     if envelope.type != EVENT_TYPE or envelope.correlation_id != data.upload_id:
@@ -83,7 +87,7 @@ def parse_row(body: str) -> tuple[Envelope, RowData]:
     return envelope, data
 
 
-def verified_row(message: Message, data: RowData, task: Task) -> Row:
+def verified_row(message: Message, data: RowData, upload: Upload, task: Task) -> Row:
     """The row with its effect, after computing its key again. Raises KeyMismatchError.
 
     A key that was taken from the event alone could be paid for again under another name, or answer with a stranger's
@@ -91,8 +95,10 @@ def verified_row(message: Message, data: RowData, task: Task) -> Row:
     """
     try:
         key = task.key(data.fields)
+    except UnicodeEncodeError:
+        raise MalformedRowError(MALFORMED) from None
     except NothingToClassifyError:
         raise KeyMismatchError(KEY_MISMATCH) from None
     if key != data.key:
         raise KeyMismatchError(KEY_MISMATCH)
-    return Row(message, data, task, effect_item(task, key, task.rendered(data.fields)))
+    return Row(message, data, upload, task, effect_item(task, key, task.rendered(data.fields)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from functions.classify.delays import Delays
 from functions.classify.effect_item import payload_hash
+from functions.classify.pausing import Pauses
 from functions.classify.queues import Queues
 from functions.classify.results import Ending, Result, describe
 from functions.classify.row_event import Message, Row, RowData
@@ -31,7 +32,8 @@ GIVEN_UP = "given_up"
 class Met:
     """What a row's guarded call met: the stored record, and why there is no outcome yet (`reason`, for a retry).
 
-    `wait_s`: how long the provider asked to wait. `conflict`: the key is stored with another payload.
+    `wait_s`: how long the provider asked to wait. `conflict`: the key is stored with another payload. `pauses`: the
+    model refuses the account, not the row.
     """
 
     record: EffectRecord | None
@@ -64,9 +66,10 @@ class Settlement:
         self._max_paid_attempts = max_paid_attempts
         self._clock = clock
 
-    def settle(self, row: Row, met: Met) -> Result:
+    def settle(self, row: Row, met: Met, pauses: Pauses) -> Result:
         """What the record says, written once; or the message's next delivery, or its end."""
         record = met.record
+        paused = met.pauses and pauses.pause(row.upload, met.reason)
         last = row.message.receives >= self._max_receives
         if met.conflict:
             return self.fail(row.message, row.data, row.task.prompt_version, KEY_CONFLICT)
@@ -74,6 +77,9 @@ class Settlement:
             return self._finish(row, record, met)
         if record and record.state is State.CLAIMED:
             return self._wait_for_lease(row, record.lease_until, met, last=last)
+        if met.pauses:
+            # Whatever the number of receives: a refusal of the account is never the end of a row.
+            return self._hold(row, met, paused=paused, last=last)
         return self._give_up(row, met) if last else self._retry(row, met)
 
     def fail(self, message: Message, data: RowData, prompt_version: str, reason: str) -> Result:
@@ -102,6 +108,15 @@ class Settlement:
             cost_microusd=item.cost_microusd if written else 0,
             error=error,
         )
+
+    def _hold(self, row: Row, met: Met, *, paused: bool, last: bool) -> Result:
+        if paused:
+            return self._result(row.message, row.data, "held", acknowledged=True, reason=met.reason, pauses=True)
+        # Resumed since this batch read the upload: what was refused may be mended.
+        if not last:
+            return self._retry(row, met)
+        self._queues.send_again(row.message.body, self._delays.send_delay(0))
+        return self._result(row.message, row.data, "copied", acknowledged=True, reason=met.reason, pauses=True)
 
     def _wait_for_lease(self, row: Row, lease_until: float, met: Met, *, last: bool) -> Result:
         rest = lease_until - self._clock()
@@ -134,9 +149,7 @@ class Settlement:
         self._put(item)
         # Left unacknowledged and visible at once: the queue's redrive takes it, payload and all, to the DLQ.
         error = self._come_back(row.message, 0)
-        return self._result(
-            row.message, item, "given_up", reason=item.reason, pauses=met.pauses, error=met.error or error
-        )
+        return self._result(row.message, item, "given_up", reason=item.reason, error=met.error or error)
 
     def _is_open(self, item: RowItem) -> bool:
         reach("classify.row_read.before")

@@ -15,6 +15,7 @@ from aws_lambda_powertools.utilities.idempotency.exceptions import IdempotencyAl
 
 from functions.classify.billing import PAUSES
 from functions.classify.effect import Guarded
+from functions.classify.pausing import Pauses, Uploads
 from functions.classify.reception import Reception
 from functions.classify.results import Result, describe
 from functions.classify.row_event import Message, Row
@@ -31,7 +32,8 @@ HANDLER_ERROR = "handler_error"
 class Worker:
     """Classifies batches. Safe to call again and again with the same messages, at once or later."""
 
-    def __init__(self, *, reception: Reception, settlement: Settlement, guarded: Guarded) -> None:
+    def __init__(self, *, uploads: Uploads, reception: Reception, settlement: Settlement, guarded: Guarded) -> None:
+        self._uploads = uploads
         self._reception = reception
         self._settlement = settlement
         self._guarded = guarded
@@ -46,15 +48,16 @@ class Worker:
         groups: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             groups[row.item["id"]].append(row)
+        pauses = Pauses(self._uploads)
         if groups:
             with ThreadPoolExecutor(min(len(groups), MAX_THREADS), thread_name_prefix="row") as pool:
-                pending = [pool.submit(self._classify, group, deadline) for group in groups.values()]
+                pending = [pool.submit(self._classify, group, deadline, pauses) for group in groups.values()]
             results += [result for done in pending for result in done.result()]
         return results
 
-    def _classify(self, rows: list[Row], deadline: float) -> list[Result]:
+    def _classify(self, rows: list[Row], deadline: float, pauses: Pauses) -> list[Result]:
         met = self._meet(rows[0], deadline)
-        return [self._settle(row, met) for row in rows]
+        return [self._settle(row, met, pauses) for row in rows]
 
     def _meet(self, row: Row, deadline: float) -> Met:
         with new_run(deadline=deadline, origin=row.data.origin) as run:
@@ -69,9 +72,9 @@ class Worker:
             # The record, not this value, is what the row's item is written from; only the wait is taken from here.
             return Met(run.record, outcome.reason, wait_s=outcome.retry_after_s, pauses=outcome.reason in PAUSES)
 
-    def _settle(self, row: Row, met: Met) -> Result:
+    def _settle(self, row: Row, met: Met, pauses: Pauses) -> Result:
         try:
-            return self._settlement.settle(row, met)
+            return self._settlement.settle(row, met, pauses)
         except Exception as error:  # noqa: BLE001 - this row comes again; the others of its key are settled
             return Result(
                 row.message.message_id,

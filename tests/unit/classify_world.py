@@ -32,8 +32,8 @@ from functions.classify.worker import Worker
 from functions.effects.record import EffectRecord
 from functions.events.envelope import Envelope
 from functions.settings import ClassifySettings, TaskSettings
-from functions.uploads.keys import meta_address, record_id
-from functions.uploads.model import Counts, RowItem, Upload
+from functions.uploads.keys import meta_address, open_address, record_id
+from functions.uploads.model import Counts, OpenUpload, RowItem, Upload
 from functions.uploads.table import UploadsTable
 from tests.unit.classify_server import message
 
@@ -105,7 +105,7 @@ class World:
     def __init__(self, aws: Aws, max_paid_attempts: int = 1) -> None:
         number = next(_NUMBERS)
         self.now = START
-        self.key_missing = False
+        self.key_missing: KeyUnavailableError | None = None
         self.billed = 0
         self.requests: list[dict[str, Any]] = []
         self.reply: Reply = lambda request: said()
@@ -146,6 +146,7 @@ class World:
             clock=self.clock,
         )
         return Worker(
+            uploads=self.uploads,
             reception=Reception(uploads=self.uploads, settlement=settlement, queues=self.queues, max_hops=4),
             settlement=settlement,
             guarded=guard(self.store, self.ask, model_deadline_s=20.0, clock=self.clock),
@@ -153,7 +154,7 @@ class World:
 
     def ask(self, request: Mapping[str, Any], before_send: Callable[[], bool]) -> Answer | NoAnswer:
         if self.key_missing:
-            raise KeyUnavailableError("there is none")
+            raise self.key_missing
         if not before_send():
             return NoAnswer("out_of_time")
         self.requests.append(dict(request))
@@ -188,6 +189,8 @@ class World:
             }
         )
         self.prospects.put_item(Item={**meta_address(upload.upload_id), **upload.to_item()})
+        opened = OpenUpload(upload_id=upload.upload_id)
+        self.prospects.put_item(Item={**open_address(upload.upload_id), **opened.to_item()})
 
     # --- what happens ----------------------------------------------------------------------------------------------
 
@@ -206,7 +209,20 @@ class World:
         assert len(results) == len(messages)
         return [results[one.message_id] for one in messages]
 
+    def resume(self) -> None:
+        """What an operator orders; its publish pass is intake's."""
+        assert self.uploads.resume(self.upload(), actor="ada")
+
     # --- what came of it -------------------------------------------------------------------------------------------
+
+    def upload(self) -> Upload:
+        found = self.uploads.get_upload(UPLOAD)
+        assert found is not None
+        return found
+
+    def told(self) -> list[str]:
+        """Serials of what the outbox holds."""
+        return [each.announcement.serial for each in self.uploads.open_uploads() if each.announcement]
 
     def row(self, row_number: int = 1, upload_id: str = UPLOAD) -> RowItem | None:
         return self.uploads.get_row(upload_id, row_number)

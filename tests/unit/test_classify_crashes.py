@@ -67,6 +67,16 @@ def is_dead_lettered(world: World) -> None:
     assert world.dead_letters()
 
 
+def is_paused_and_waits(world: World) -> None:
+    row, record = world.row(), world.record()
+    # A kill between the claim and its release leaves a doubt, and nothing else is ever said of the row.
+    assert (row is None and world.upload().state == "paused") or (row is not None and row.outcome == "unknown")
+    assert record is not None
+    assert world.billed == 0
+    assert world.dead_letters() == []
+    assert len(world.told()) == (world.upload().state == "paused")
+
+
 def was_copied(world: World) -> None:
     assert world.row() is not None or world.waiting()["delayed"] > 0
 
@@ -77,6 +87,10 @@ SCENARIOS = {
     "failed": Scenario(model_says(said("hot", stop_reason="max_tokens")), failed_and_is_dead_lettered),
     "given up": Scenario(
         model_always_says(refused(529)), has_outcome("failed", "unknown"), receives=(MAX_RECEIVES,) * 4
+    ),
+    "refused for the account": Scenario(model_always_says(refused(401)), is_paused_and_waits),
+    "refused for the account at the last receive": Scenario(
+        model_always_says(refused(401)), is_paused_and_waits, receives=(MAX_RECEIVES,) * 4
     ),
     "malformed": Scenario(model_says(), is_dead_lettered, body="hello"),
     "in progress at the last receive": Scenario(

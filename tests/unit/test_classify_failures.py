@@ -176,10 +176,27 @@ def test_only_a_running_upload_is_classified(world: World, state: str) -> None:
     assert (world.requests, world.record(), world.row(), world.dead_letters()) == ([], None, None, [])
 
 
-def test_an_event_of_no_upload_is_stopped(world: World) -> None:
+def test_an_event_of_no_upload_is_a_dead_letter_at_once(world: World) -> None:
     [result] = world.deliver(event(upload_id=OTHER_UPLOAD))
-    assert (result.ending, result.acknowledged) == ("stopped", True)
+    assert (result.ending, result.acknowledged, result.reason) == ("malformed", True, "unknown_upload")
     assert world.requests == []
+    assert [attributes["reason"] for _, attributes in world.dead_letters()] == ["unknown_upload"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"line": 10**39}, {"row_number": 10**9}, {"fields": {"email": "a@example.com", "name": "\ud800"}}],
+    ids=["endless-line", "endless-number", "half-a-character"],
+)
+def test_what_could_not_be_kept_is_a_dead_letter_before_it_is_paid(world: World, changed: dict[str, Any]) -> None:
+    [result] = world.deliver(event(**changed))
+    assert (result.ending, result.acknowledged) == ("malformed", True)
+    assert world.requests == []
+
+
+def test_a_number_without_end_is_a_dead_letter(world: World) -> None:
+    [result] = world.deliver('{"detail-type": "prospect.submitted", "x": ' + "9" * 5_000 + "}")
+    assert (result.ending, result.acknowledged) == ("malformed", True)
 
 
 @pytest.mark.parametrize(

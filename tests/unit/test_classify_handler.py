@@ -79,6 +79,7 @@ def environment(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> World:
         "ANTHROPIC_SECRET_ID": f"key-{world.settings.prospects_table}",
         "AWS_DEFAULT_REGION": REGION,
         "POWERTOOLS_LOG_LEVEL": "DEBUG",
+        "POWERTOOLS_METRICS_NAMESPACE": "Trial",
         "POWERTOOLS_LOGGER_LOG_EVENT": "true",
     }
     for name, value in values.items():
@@ -124,7 +125,7 @@ def test_a_batch_reports_what_is_to_come_again(function: Function, server: Model
     assert function.world.row(2) is None
     [metrics] = [line for line in function.lines() if "_aws" in line]
     assert metrics["service"] == "classify"
-    assert metrics["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "ProspectUploader"
+    assert metrics["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Trial"
     assert [metrics[name] for name in ("RowsReceived", "RowsClassified", "RowsReleased", "EventsMalformed")] == [
         [3.0], [1.0], [1.0], [1.0],
     ]  # fmt: skip

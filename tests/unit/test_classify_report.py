@@ -49,7 +49,7 @@ def test_an_event_whose_upload_is_not_running_is_no_alarm(metrics: Metrics) -> N
 
 def test_a_refused_account_is_counted_once_an_upload(metrics: Metrics) -> None:
     refused = [
-        Result(f"m{number}", "retry", acknowledged=False, reason="llm_key_refused", upload_id=upload, pauses=True)
+        Result(f"m{number}", "held", acknowledged=True, reason="llm_key_refused", upload_id=upload, pauses=True)
         for number, upload in enumerate(["u1", "u1", "u2"])
     ]
     assert counted(metrics, *refused)["ModelRefusals"] == 2

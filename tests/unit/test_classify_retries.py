@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from functions.classify.api_key import KeyUnavailableError
 from functions.classify.billing import NoAnswer
 from functions.effects.states import State
 from tests.unit.classify_world import (
@@ -119,23 +120,29 @@ def test_a_key_given_up_by_one_row_ends_its_other_rows_too(world: World) -> None
         (refused(429, "enforced_spend_limit_reached"), "llm_spend_limit"),
     ],
 )
-def test_what_is_not_the_rows_fault_is_retried_and_asks_for_a_pause(world: World, reply: Any, reason: str) -> None:
+def test_what_is_not_the_rows_fault_pauses_its_upload(world: World, reply: Any, reason: str) -> None:
     world.reply = lambda request: reply
-    [first] = world.deliver(event())
-    assert (first.ending, first.reason, first.pauses, first.acknowledged) == ("retry", reason, True, False)
+    [result] = world.deliver(event())
+    assert (result.ending, result.reason, result.pauses, result.acknowledged) == ("held", reason, True, True)
     assert world.record().state is State.RELEASED  # type: ignore[union-attr]
-    assert world.row() is None
-    [last] = world.deliver(event(), receives=MAX_RECEIVES)
-    assert (last.ending, last.pauses) == ("given_up", True)
-    assert world.row().retryable is True  # type: ignore[union-attr]
+    assert (world.row(), world.upload().state, world.upload().pause_reason) == (None, "paused", reason)
 
 
 def test_without_a_key_nothing_is_sent_and_the_row_waits(world: World) -> None:
-    world.key_missing = True
+    world.key_missing = KeyUnavailableError("there is none")
     [result] = world.deliver(event())
-    assert (result.ending, result.reason, result.pauses) == ("retry", "llm_key_unavailable", True)
+    assert (result.ending, result.reason, result.pauses) == ("held", "llm_key_unavailable", True)
     assert world.record().state is State.RELEASED  # type: ignore[union-attr]
-    assert world.requests == []
+    assert (world.requests, world.upload().state) == ([], "paused")
+
+
+def test_a_key_that_could_not_be_read_this_time_is_tried_again_and_wakes_nobody(world: World) -> None:
+    world.key_missing = KeyUnavailableError("throttled", passing=True)
+    [result] = world.deliver(event())
+    assert (result.ending, result.reason, result.pauses) == ("retry", "llm_key_unread", False)
+    world.key_missing = None
+    [again] = world.deliver(event(), receives=2)
+    assert (again.ending, world.upload().state) == ("classified", "running")
 
 
 def test_too_late_in_the_invocation_nothing_is_sent(world: World) -> None:
