@@ -1,7 +1,8 @@
-"""Telling the end of an upload: the event on the bus, then the summary on the alerts topic, from what is stored.
+"""Telling what the outbox of an upload holds: its end (an event on the bus, then the summary on the alerts topic), or
+that it waits for somebody (a notice on the alerts topic), from what is stored.
 
 Every step can be repeated: the event is the same to the byte each time and carries the same DeduplicationId. Only a
-kill between the summary and the note that it went out makes a second summary.
+kill between a mail and the note that it went out makes a second mail.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functions.crash_points import reach
 from functions.events.entries import Entry
 from functions.events.envelope import Envelope
 from functions.events.publisher import Publisher
+from functions.finish.notices import notice_of
 from functions.uploads.model import Announcement, Upload
 from functions.uploads.table import UploadsTable
 
@@ -27,7 +29,7 @@ AGENT = "finish@1"
 
 
 class Announcer:
-    """Sends what the outbox of a finished upload holds, and empties it."""
+    """Sends what the outbox of an upload holds, and empties it."""
 
     def __init__(self, table: UploadsTable, publisher: Publisher, sns: SNSClient, topic_arn: str) -> None:
         self._table = table
@@ -37,13 +39,15 @@ class Announcer:
 
     def announce(self, upload: Upload, announcement: Announcement) -> None:
         """Raises what the bus and the topic raise; the outbox then still holds the announcement."""
-        reach("finish.publish.before")
-        self._publisher.publish([finished_event(upload)])
-        reach("finish.publish.after")
+        if announcement.kind == "finished":
+            reach("finish.publish.before")
+            self._publisher.publish([finished_event(upload)])
+            reach("finish.publish.after")
+        notice = notice_of(upload, announcement)
         reach("finish.notify.before")
-        self._sns.publish(TopicArn=self._topic_arn, Subject=announcement.subject, Message=announcement.text)
+        self._sns.publish(TopicArn=self._topic_arn, Subject=notice.subject, Message=notice.text)
         reach("finish.notify.after")
-        self._table.announced(upload.upload_id, announcement.revision)
+        self._table.announced(upload.upload_id, announcement)
         reach("finish.announced.after")
 
 

@@ -38,7 +38,7 @@ class Completion:
         rows = tally.of(read_rows(upload, source_of(self._s3), self._table))
         metadata = {"upload-id": upload.upload_id, "revision": str(upload.revision + 1)}
         # Before `done`: whoever sees the state finds the results. Killed in between, the next tick writes them again.
-        put_results(self._s3, upload.bucket, key, results_csv(upload.header, map(_result_row, rows)), metadata)
+        put_results(self._s3, upload.bucket, key, results_csv(upload.header, map(result_row, rows)), metadata)
         if tally.terminal != upload.counts.valid:
             raise RowsDisagreeError(upload.upload_id, 0, f"{tally.terminal} rows have ended of {upload.counts.valid}")
         told = announcement(upload, tally, f"s3://{upload.bucket}/{key}")
@@ -53,7 +53,8 @@ class Completion:
         return Finished(rows=rows, results_key=key, finished_at=now, expires_at=expires_at)
 
 
-def _result_row(result: RowResult) -> ResultRow:
+def result_row(result: RowResult) -> ResultRow:
+    """The row of the results CSV for a record that has ended."""
     reason = f"{result.reason}: {result.detail}" if result.detail else result.reason
     item = result.item
     if item is None:

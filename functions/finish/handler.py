@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import boto3
 
 from functions.clock import wall_clock
-from functions.events.publisher import CLIENT_CONFIG, Publisher
-from functions.finish.announce import Announcer
-from functions.finish.complete import Completion
-from functions.finish.tick import Tick, logger
+from functions.events.publisher import CLIENT_CONFIG
+from functions.finish.build import Clients, build_tick
+from functions.finish.tick import logger
+from functions.metrics import write_counts
 from functions.settings import FinishSettings
-from functions.uploads.table import UploadsTable
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -25,37 +24,21 @@ def _settings() -> FinishSettings:
 
 
 @cache
-def _table() -> UploadsTable:
-    return UploadsTable(boto3.resource("dynamodb").Table(_settings().prospects_table))
-
-
-@cache
-def _completion() -> Completion:
-    return Completion(_table(), boto3.client("s3"), _settings().upload_retention_days, wall_clock)
-
-
-@cache
-def _announcer() -> Announcer:
-    publisher = Publisher(boto3.client("eventbridgev2", config=CLIENT_CONFIG), _settings().event_bus_arn)
-    return Announcer(_table(), publisher, boto3.client("sns"), _settings().alerts_topic_arn)
-
-
-@cache
-def _lambda() -> Any:
-    return boto3.client("lambda")
+def _clients() -> Clients:
+    dynamodb = boto3.resource("dynamodb")
+    return Clients(
+        prospects=dynamodb.Table(_settings().prospects_table),
+        idempotency=dynamodb.Table(_settings().idempotency_table),
+        s3=boto3.client("s3"),
+        sns=boto3.client("sns"),
+        sqs=boto3.client("sqs"),
+        lambda_=boto3.client("lambda"),
+        events=boto3.client("eventbridgev2", config=CLIENT_CONFIG),
+    )
 
 
 @logger.inject_lambda_context
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """How many open uploads ended their look how. Raises TickFailedError where some could not be looked at."""
-    settings = _settings()
-    return Tick(
-        _table(),
-        _completion(),
-        _announcer(),
-        _lambda(),
-        intake_function=settings.intake_function_name,
-        tick_s=settings.tick_s,
-        deadline=wall_clock() + context.get_remaining_time_in_millis() / 1000,
-        clock=wall_clock,
-    ).run()
+    deadline = wall_clock() + context.get_remaining_time_in_millis() / 1000
+    return build_tick(_settings(), _clients(), deadline=deadline, count=partial(write_counts, "finish")).run()

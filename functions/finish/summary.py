@@ -24,9 +24,17 @@ def announcement(upload: Upload, tally: Tally, results_at: str) -> Announcement:
     rows = tally.row_counts()
     subject = f"Prospects done: {rows.classified} classified, {rows.failed} failed, {rows.unknown} unknown"
     text = "\n".join(
-        [*_numbers(upload, tally), "", f"Results: {one_line(results_at)}", *_reasons(tally), *_unknown(rows.unknown)]
+        [
+            *_numbers(upload, tally),
+            "",
+            f"Results: {one_line(results_at)}",
+            f"Fetch them:  prospects results {upload.upload_id}",
+            *_reasons(tally),
+            *_unknown(rows.unknown),
+        ]
     )
-    return Announcement(revision=upload.revision + 1, subject=subject[: MAX_SUBJECT - 1], text=text + "\n")
+    serial = f"finished-{upload.revision + 1}"
+    return Announcement(kind="finished", serial=serial, subject=subject[: MAX_SUBJECT - 1], text=text + "\n")
 
 
 def _numbers(upload: Upload, tally: Tally) -> list[str]:

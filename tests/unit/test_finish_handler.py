@@ -19,6 +19,7 @@ ENVIRONMENT = {
     "EVENT_BUS_ARN": "arn:aws:events:eu-west-1:1:event-busv2/b/x",
     "ALERTS_TOPIC_ARN": "arn:aws:sns:eu-west-1:1:alerts",
     "INTAKE_FUNCTION_NAME": "intake",
+    "CLASSIFY_QUEUE_URL": f"https://sqs.{REGION}.amazonaws.com/123456789012/classify",
 }
 
 
@@ -46,7 +47,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 
 def _forget() -> None:
-    for made in (module._settings, module._table, module._completion, module._announcer, module._lambda):
+    for made in (module._settings, module._clients):
         made.cache_clear()
 
 

@@ -1,0 +1,10 @@
+"""What the business and its alarms are told of a tick: the names of the metrics."""
+
+FINISHED = "UploadsFinished"
+"""Uploads set to done, each revision of their results anew."""
+PAUSED = "UploadsPaused"
+"""Pauses that were told."""
+SWEPT = "RowsSwept"
+"""Rows that the sweep gave their item, or published again."""
+GIVEN_UP = "RowsGivenUp"
+"""Rows that the sweep ended because nothing came of them."""
