@@ -1,0 +1,35 @@
+"""Resuming a paused upload where it stood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from functions.crash_points import reach
+from functions.operate.approve import find
+from functions.operate.errors import NotPaused
+from functions.uploads.table import UploadsTable
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """`pause_reason` is the code it was paused for, at `paused_at` (seconds since the epoch)."""
+
+    upload_id: str
+    pause_reason: str
+    paused_at: int | None
+
+
+def resume(table: UploadsTable, upload_id: str, *, actor: str) -> Resumed:
+    """Let a paused upload go on: a new pass publishes every row that has neither an item nor a stored answer.
+
+    What it costs was reserved when it was admitted. Raises UnknownUpload or NotPaused.
+    """
+    upload = find(table, upload_id)
+    if upload.state != "paused":
+        raise NotPaused(upload_id, upload.state)
+    reach("operate.resume.before")
+    resumed = table.resume(upload, actor=actor)
+    reach("operate.resume.after")
+    if not resumed:
+        raise NotPaused(upload_id, find(table, upload_id).state)
+    return Resumed(upload_id, upload.pause_reason, upload.paused_at)
