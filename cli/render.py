@@ -36,7 +36,7 @@ def show_run(console: Console, run: RunReport, answered_by: str) -> None:
 def show_file(console: Console, file: FileReport, answered_by: str) -> None:
     console.print(_title(file), soft_wrap=True)
     if file.sentence:
-        _line(console, f"  {plain(file.sentence)}")
+        print_line(console, f"  {plain(file.sentence)}")
     if file.upload_id is None:
         console.print()
         return
@@ -44,19 +44,19 @@ def show_file(console: Console, file: FileReport, answered_by: str) -> None:
         console.print(_rows(file.rows[:MAX_ROWS], answered_by))
     if len(file.rows) > MAX_ROWS:
         where = "the results CSV" if file.results_csv else "--json"
-        _line(console, f"  … and {len(file.rows) - MAX_ROWS:,} more rows; {where} has them all.")
+        print_line(console, f"  … and {len(file.rows) - MAX_ROWS:,} more rows; {where} has them all.")
     for line in _counts(file):
-        _line(console, f"  {line}")
+        print_line(console, f"  {line}")
     console.print()
 
 
 def show_totals(console: Console, run: RunReport, answered_by: str) -> None:
     if run.model_requests is not None:
-        _line(console, f"Model requests: {run.model_requests:,}")
-    _line(console, f"Labels by: {answered_by}")
+        print_line(console, f"Model requests: {run.model_requests:,}")
+    print_line(console, f"Labels by: {answered_by}")
     waiting = {name: count for name, count in run.dead_letters.items() if count}
     letters = ", ".join(f"{count} in {name}" for name, count in waiting.items()) or "none"
-    _line(console, f"Dead letters: {letters}")
+    print_line(console, f"Dead letters: {letters}")
 
 
 def _title(file: FileReport) -> Text:
@@ -105,5 +105,6 @@ def _counts(file: FileReport) -> list[str]:
     return lines
 
 
-def _line(console: Console, text: str) -> None:
+def print_line(console: Console, text: str) -> None:
+    """One line as it is: no markup, no wrapping."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 from cli.cloud import Cloud
-from cli.errors import CommandError
+from cli.files import write_whole
 from cli.inputs import InputFile
 from cli.progress import Progress
 from cli.reports import FileReport, RunReport, file_report
@@ -36,11 +35,7 @@ class Runner:
         return RunReport(files, self._cloud.model_requests, self._cloud.dead_letters())
 
     def run_file(self, file: InputFile) -> FileReport:
-        try:
-            version = self._uploader.put(file)
-        except OSError as error:
-            reason = (error.strerror or "input/output error").lower()
-            raise CommandError(f"{plain(file.given)} cannot be read any more: {reason}.") from None
+        version = self._uploader.put(file)
         with self._progress.file(file.path.name) as watched:
             standing = self._uploader.wait(version, watched.update)
         if not standing.ended:
@@ -59,20 +54,10 @@ class Runner:
         if upload.results_key is None:
             return None
         target = self._folder / f"{upload.upload_id}.csv"
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            # Renamed when whole, so that a file of that name is never half of one.
-            with NamedTemporaryFile(dir=self._folder, prefix=".", suffix=".part", delete=False) as part:
-                _copy(self._uploader.s3, upload, part)
-            Path(part.name).chmod(0o644)
-            Path(part.name).replace(target)
-        except OSError as error:
-            reason = (error.strerror or "input/output error").lower()
-            raise CommandError(f"the results cannot be written to {plain(str(target))}: {reason}.") from None
+        write_whole(target, results_chunks(self._uploader.s3, upload))
         return str(target)
 
 
-def _copy(s3: Any, upload: Upload, target: Any) -> None:
-    body = s3.get_object(Bucket=upload.bucket, Key=upload.results_key)["Body"]
-    for chunk in body.iter_chunks(1 << 20):
-        target.write(chunk)
+def results_chunks(s3: Any, upload: Upload) -> Iterator[bytes]:
+    """The results of a finished upload, as they are stored."""
+    yield from s3.get_object(Bucket=upload.bucket, Key=upload.results_key)["Body"].iter_chunks(1 << 20)

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from cli.cloud import Cloud
+from cli.counting import ended_rows
+from cli.errors import CommandError
 from cli.inputs import InputFile
+from cli.text import plain
 from functions.uploads.model import ObjectItem, Upload
 from functions.uploads.table import UploadsTable
 
@@ -60,8 +63,13 @@ class Uploader:
         self._sleep = sleep
 
     def put(self, file: InputFile) -> ObjectVersion:
-        with file.path.open("rb") as body:
-            answer = self.s3.put_object(Bucket=self._bucket, Key=file.object_key, Body=body)
+        """Raises CommandError where the file cannot be read any more."""
+        try:
+            with file.path.open("rb") as body:
+                answer = self.s3.put_object(Bucket=self._bucket, Key=file.object_key, Body=body)
+        except OSError as error:
+            reason = (error.strerror or "input/output error").lower()
+            raise CommandError(f"{plain(file.given)} cannot be read any more: {reason}.") from None
         return ObjectVersion(file.object_key, answer["VersionId"])
 
     def wait(self, version: ObjectVersion, progress: Callable[[Standing], None]) -> Standing:
@@ -86,8 +94,6 @@ class Uploader:
         if item is None or item.upload_id is None:
             return Standing(item)
         upload = self.table.get_upload(item.upload_id)
-        if upload is not None and upload.state == "done":
-            return Standing(item, upload, upload.counts.valid)
-        if upload is not None and count:
-            terminal = self.table.count_rows(upload.upload_id)
+        if upload is not None and (count or upload.state == "done"):
+            terminal, _ = ended_rows(self.table, upload)
         return Standing(item, upload, terminal)

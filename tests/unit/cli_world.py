@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import botocore.handlers
+import pytest
+from botocore.awsrequest import AWSResponse
+from moto import mock_aws
+from typer.testing import CliRunner, Result
+
+from cli.deployed import STACKS
+from cli.main import app
 from functions.intake.records import open_csv
 from functions.intake.refusals import Refused
 from functions.settings import Limits
 from functions.uploads.model import RowItem
 from local.options import LocalCloudOptions
-from tests.unit.finish_world import BUCKET, World, a_row
+from tests.unit.finish_world import BUCKET, REGION, World, a_row
 
 LABELS = ("hot", "warm", "cold")
 MICROUSD = 10
@@ -27,8 +38,10 @@ def ends_as_labels(row: RowItem) -> RowItem | None:
 class FakeCloud:
     """Stands in for LocalCloud. `ending` turns a row's item into what it ends as; None leaves that row open."""
 
-    def __init__(self, ending: Callable[[RowItem], RowItem | None] = ends_as_labels) -> None:
-        self.world = World()
+    def __init__(
+        self, ending: Callable[[RowItem], RowItem | None] = ends_as_labels, world: World | None = None
+    ) -> None:
+        self.world = world or World()
         self.ending = ending
         self.outputs: Mapping[str, str] = {"UploadsBucketName": BUCKET, "ProspectsTableName": "prospects"}
         self.dropped: tuple[str, ...] = ()
@@ -117,3 +130,93 @@ def a_file(folder: Path, name: str = "leads.csv", body: str | bytes = "") -> Pat
     )
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
+
+
+class Stacks:
+    """What moto does not have here (CloudFormation, Lambda, the Custom Event Bus); installed by `on_aws`.
+
+    `answers` holds what an operation answers, or the code of its refusal, by the operation's name.
+    """
+
+    def __init__(self) -> None:
+        self.outputs: dict[tuple[str, str], Mapping[str, str]] = {}
+        self.answers: dict[str, Any] = {}
+
+    def answer(self, model: Any, params: Any, context: Any, **_: Any) -> Any:
+        """Called by botocore before each call; what it returns is taken for the service's answer, None goes to moto."""
+        if model.name == "DescribeStacks" and "DescribeStacks" not in self.answers:
+            return self._described(context["client_region"], params["body"]["StackName"])
+        if model.name not in self.answers:
+            return None
+        answer = self.answers[model.name]
+        return refusal(answer) if isinstance(answer, str) else (AWSResponse("", 200, {}, None), answer)
+
+    def _described(self, region: str, name: str) -> Any:
+        if (region, name) not in self.outputs:
+            return refusal("ValidationError")
+        outputs = [{"OutputKey": key, "OutputValue": value} for key, value in self.outputs[region, name].items()]
+        return AWSResponse("", 200, {}, None), {"Stacks": [{"StackStatus": "CREATE_COMPLETE", "Outputs": outputs}]}
+
+
+def refusal(code: str) -> Any:
+    return AWSResponse("", 400, {}, None), {"Error": {"Code": code, "Message": "a text of the service"}}
+
+
+class Shell:
+    """Runs the command as a user of AWS whose default Region is that of the world."""
+
+    def __init__(self, world: World, stacks: Stacks) -> None:
+        self.world = world
+        self.stacks = stacks
+
+    def deploy(self, name: str = "ProspectUploader", **more: str) -> None:
+        """Stacks of that name, with the outputs that the commands use; `more` adds outputs."""
+        outputs = {
+            "UploadsBucketName": BUCKET,
+            "ProspectsTableName": "prospects",
+            "IdempotencyTableName": "idempotency",
+            "IntakeFunctionName": "intake",
+            "ClassifyFunctionName": "classify",
+            **more,
+        }
+        for part in STACKS:
+            # Each has all of them: which one has which is nothing that the commands know.
+            self.stacks.outputs[REGION, f"{name}{part}"] = outputs
+
+    def settings(self, **variables: object) -> None:
+        """The environment of every function."""
+        environment = {name.upper(): str(value) for name, value in variables.items()}
+        self.stacks.answers["GetFunctionConfiguration"] = {"Environment": {"Variables": environment}}
+
+    def run(self, *arguments: object, input: str | None = None) -> Result:  # noqa: A002 - the runner's word
+        return CliRunner().invoke(app, [str(argument) for argument in arguments], input=input)
+
+    def refused(self, *arguments: object, code: int = 2) -> str:
+        """The one sentence of a command that did not do it."""
+        result = self.run(*arguments)
+        assert (result.exit_code, result.stdout) == (code, ""), result.output
+        [sentence] = result.stderr.splitlines()
+        return sentence
+
+    def json(self, *arguments: object) -> Any:
+        result = self.run(*arguments, "--json")
+        assert result.exit_code in {0, 1}, result.output
+        [line] = result.stdout.splitlines()
+        return json.loads(line)
+
+
+@contextmanager
+def on_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[Shell]:
+    """A shell in an empty folder, with credentials, before an account without stacks."""
+    monkeypatch.chdir(folder)
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_ENDPOINT_URL"):
+        monkeypatch.delenv(name, raising=False)
+    settings = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_DEFAULT_REGION": REGION}
+    for name, value in (settings | {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}).items():
+        monkeypatch.setenv(name, value)
+    stacks = Stacks()
+    monkeypatch.setattr(
+        botocore.handlers, "BUILTIN_HANDLERS", [*botocore.handlers.BUILTIN_HANDLERS, ("before-call", stacks.answer)]
+    )
+    with mock_aws():
+        yield Shell(World(), stacks)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from cli import local_commands
 from cli.main import app
 from local.errors import LocalCloudError
 from local.options import LocalCloudOptions
-from local.state import State
+from local.state import Ended, State
 
 
 def test_up_prints_where_the_cloud_is_and_how_to_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,9 +45,59 @@ def test_up_says_in_one_sentence_why_it_did_not_start(monkeypatch: pytest.Monkey
     assert (result.exit_code, result.stderr) == (2, "A local cloud is running already.\n")
 
 
-@pytest.mark.parametrize(("ended", "said"), [(True, "has ended"), (False, "No local cloud is running")])
-def test_down_says_whether_there_was_one(monkeypatch: pytest.MonkeyPatch, ended: bool, said: str) -> None:
+def test_up_prints_what_any_other_client_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(_: LocalCloudOptions, *, progress: Any) -> State:
+        outputs = {"UploadsBucketName": "the-bucket"}
+        return State(pid=1, token="t", folder=Path("f"), endpoint="http://127.0.0.1:9", stand_in=True, outputs=outputs)
+
+    monkeypatch.setattr(local_commands, "up", started)
+    lines = CliRunner().invoke(app, ["local", "up"]).stdout.splitlines()
+    [variables] = [line.split()[1:] for line in lines if line.startswith("  export ")]
+    assert {"AWS_ENDPOINT_URL=http://127.0.0.1:9", "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=000000000000"} <= set(
+        variables
+    )
+    assert "  aws s3 cp leads.csv s3://the-bucket/uploads/" in lines
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (Ended(ran=True), "has ended."),
+        (Ended(ran=True, left=Path("kept")), "has ended. Its folder kept is not removed"),
+        (Ended(removed=Path("old")), "had ended by itself. What it left in old has been removed."),
+        (Ended(left=Path("odd")), "had ended by itself. Its folder odd is not removed"),
+        (Ended(), "No local cloud is running"),
+    ],
+)
+def test_down_says_what_it_found_and_did(monkeypatch: pytest.MonkeyPatch, ended: Ended, said: str) -> None:
     monkeypatch.setattr(local_commands, "down", lambda: ended)
     result = CliRunner().invoke(app, ["local", "down"])
     assert result.exit_code == 0
     assert said in result.stdout
+
+
+WAITS = """
+import time
+from cli import main
+
+def wait():
+    try:
+        print("waiting", flush=True)
+        time.sleep(600)
+    finally:
+        print("cleaned up", flush=True)
+
+main.app = wait
+main.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_ended_from_outside_cleans_up(number: signal.Signals) -> None:
+    root = Path(__file__).parents[2]
+    with subprocess.Popen([sys.executable, "-c", WAITS], stdout=subprocess.PIPE, text=True, cwd=root) as command:
+        assert command.stdout is not None
+        assert command.stdout.readline() == "waiting\n"
+        command.send_signal(number)
+        assert command.stdout.read() == "cleaned up\n"
+    assert command.returncode == 128 + number

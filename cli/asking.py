@@ -1,0 +1,28 @@
+"""Asking before money is spent; where nobody can be asked, the answer must stand on the command line."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+from cli.errors import CommandError, NotSoError
+
+YES = frozenset({"y", "yes"})
+
+
+def at_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def confirm(console: Console, question: str, *, yes: bool) -> None:
+    """Return when the person agrees. Raises NotSoError when not, CommandError where nobody can be asked."""
+    if yes:
+        return
+    if not at_terminal():
+        raise CommandError(
+            "This may cost money and nobody can be asked here, so nothing was changed; repeat the command with --yes."
+        )
+    answer = console.input(f"{question} \\[y/N] ")
+    if answer.strip().casefold() not in YES:
+        raise NotSoError("Nothing was changed.")
