@@ -19,6 +19,7 @@ from local.claude.standin import StandIn
 from local.emulator import Emulator, load_emulator
 from local.gateway import Gateway
 from local.metrics import Metrics, Sink
+from local.outbox import Outbox
 from local.repairs.alarms import Alarms
 from local.repairs.asynchronous import Asynchronous
 from local.repairs.gate import Gate
@@ -75,9 +76,13 @@ def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud
         backoff_s=settings.bus_backoff_s,
     )
     bus = EventBusService(Filters(emulator), deliveries, metrics)
-    for repair in (queues, invocations, asynchronous, rules, EventBusResources(emulator, bus), Alarms(emulator)):
+    outbox = Outbox(emulator)
+    resources, alarms = EventBusResources(emulator, bus), Alarms(emulator)
+    for repair in (queues, invocations, asynchronous, rules, resources, alarms, outbox):
         repair.install()
-    app = Gateway(emulator.app.app, Wire(bus, permissions), invocations, metrics, standin, token=settings.token)
+    app = Gateway(
+        emulator.app.app, Wire(bus, permissions), invocations, metrics, standin, outbox=outbox, token=settings.token
+    )
     return Cloud(app, ClaudeServer(standin), emulator)
 
 

@@ -11,7 +11,7 @@ import boto3
 import botocore.session
 from botocore.config import Config
 
-from local.settings import ACCOUNT, REGION
+from local.settings import ACCOUNT, REGION, SECRET
 
 # In botocore's own form: (name in the config file, environment variable, default, conversion). No environment here.
 _ISOLATED = {
@@ -26,6 +26,20 @@ _CONFIG = Config(
     read_timeout=120,
     max_pool_connections=20,
 )
+
+
+def client_environment(endpoint: str) -> dict[str, str]:
+    """What any other AWS client has to be told: the AWS CLI and the SDKs read these variables."""
+    return {
+        "AWS_ENDPOINT_URL": endpoint,
+        # The AWS CLI 1 and boto3 know the second name only.
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": ACCOUNT,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        # A token of another session would be sent along, and refused.
+        "AWS_SESSION_TOKEN": "",
+    }
 
 
 class Clients:
@@ -54,7 +68,7 @@ class Clients:
                     service,
                     endpoint_url=self.endpoint,
                     aws_access_key_id=ACCOUNT,
-                    aws_secret_access_key="local",  # noqa: S106 - the emulator asks for none
+                    aws_secret_access_key=SECRET,
                     config=_CONFIG,
                 )
             return self._made[kind, service]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,13 +11,13 @@ from types import TracebackType
 from typing import Self
 
 from local.deploy import deploy
-from local.errors import LocalCloudError
+from local.errors import GivenError, LocalCloudError, sentence
 from local.group import Group
 from local.options import LocalCloudOptions
 from local.running import RunningCloud, ask
 from local.settings import FAILED_FILE, READY_FILE, Ready
-from local.state import DEFAULT_STATE_FILE, State, find_running, write_state
-from local.synth import ROOT, synthesize
+from local.state import DEFAULT_STATE_FILE, State, down, find_running, forget_state, hangs, write_state
+from local.synth import ROOT, SYNTH_LOG, synthesize
 
 Progress = Callable[[str], None]
 STAGES = ("starting", "synthesizing", "deploying", "ready")
@@ -32,17 +31,14 @@ _POLL_S = 0.02
 class LocalCloud(RunningCloud):
     """Starts, synthesizes and deploys on entry; ends its process group and its folder on exit, whatever happens.
 
-    `progress` is told each of STAGES. Raises `LocalCloudError` with one sentence. `stays`: `leave` may be called.
+    `progress` is told each of STAGES. Raises `LocalCloudError` with one sentence.
     """
 
-    def __init__(
-        self, options: LocalCloudOptions | None = None, *, progress: Progress = lambda _: None, stays: bool = False
-    ) -> None:
+    def __init__(self, options: LocalCloudOptions | None = None, *, progress: Progress = lambda _: None) -> None:
         super().__init__("", {}, stand_in=True)
         self.dropped: Sequence[str] = ()
         self._options = options or LocalCloudOptions()
         self._progress = progress
-        self._stays = stays
         self._group: Group | None = None
 
     def __enter__(self) -> Self:
@@ -66,16 +62,19 @@ class LocalCloud(RunningCloud):
         """Raises `LocalCloudError`; nothing is left behind then, nor after Ctrl-C."""
         if self._group is not None:
             raise LocalCloudError("This local cloud has been started already.")
-        settings = self._options.server_settings(lifeline=not self._stays)
+        settings = self._options.server_settings()
         self._progress("starting")
         self._group = Group(settings, world=settings.claude_url is not None)
         atexit.register(self.stop)
         try:
             self._start(stand_in=settings.claude_url is None)
+        except GivenError:
+            self.stop()
+            raise
         except LocalCloudError as error:
             kept = self._keep_log()
             self.stop()
-            raise LocalCloudError(f"{error}{kept}") from error
+            raise LocalCloudError(f"{sentence(str(error))}{kept}") from error
         except BaseException:
             self.stop()
             raise
@@ -99,8 +98,16 @@ class LocalCloud(RunningCloud):
             stand_in=self._stand_in,
             outputs=self.outputs,
         )
-        write_state(state, path)
-        group.release()
+        try:
+            # In this order: until somebody else can find the cloud, it ends with this process.
+            write_state(state, path)
+            group.release()
+        except BaseException as error:
+            self.stop()
+            forget_state(path)
+            if isinstance(error, OSError):
+                raise GivenError(f"The state file {path} cannot be written ({error.strerror}).") from None
+            raise
         atexit.unregister(self.stop)
         self._group = None
         return state
@@ -110,7 +117,7 @@ class LocalCloud(RunningCloud):
         # The server starts meanwhile, in its own process.
         context = self._options.stack_context()
         group = self._started()
-        assembly = synthesize(context, scratch=group.scratch, group=0 if self._stays else group.pid)
+        assembly = synthesize(context, scratch=group.scratch, group=group.pid)
         ready = self._wait_until_ready()
         self._token = ready.token
         super().__init__(ready.endpoint, {}, stand_in=stand_in)
@@ -120,7 +127,7 @@ class LocalCloud(RunningCloud):
         deployment = deploy(self._clients, assembly)
         self.outputs, self.dropped = deployment.outputs, deployment.dropped
         for name, fault in ask(self.endpoint, "warm", timeout_s=_WARM_S).items():
-            raise LocalCloudError(f"The function {name} cannot be loaded: {fault}.")
+            raise LocalCloudError(sentence(f"The function {name} cannot be loaded: {fault}"))
 
     def _wait_until_ready(self) -> Ready:
         group = self._started()
@@ -129,7 +136,7 @@ class LocalCloud(RunningCloud):
             if (group.folder / READY_FILE).exists():
                 return Ready.model_validate_json((group.folder / READY_FILE).read_text())
             if not group.alive():
-                raise LocalCloudError(_reason(group))
+                raise _reason(group)
             time.sleep(_POLL_S)
         raise LocalCloudError(f"The local cloud did not start within {_START_S:g} s.")
 
@@ -141,7 +148,9 @@ class LocalCloud(RunningCloud):
     def _keep_log(self) -> str:
         with contextlib.suppress(OSError):
             KEPT_LOG.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(self._started().log, KEPT_LOG)
+            group = self._started()
+            logs = [log.read_bytes() for log in (group.log, group.scratch / SYNTH_LOG) if log.exists()]
+            KEPT_LOG.write_bytes(b"\n".join(logs))
             return f" Its log is {KEPT_LOG}."
         return ""
 
@@ -151,11 +160,17 @@ def up(options: LocalCloudOptions, *, progress: Progress, path: Path = DEFAULT_S
     running = find_running(path)
     if running is not None:
         raise LocalCloudError(f"A local cloud is running already at {running.endpoint}; end it first.")
-    cloud = LocalCloud(options, progress=progress, stays=True)
+    if hangs(path):
+        raise LocalCloudError(
+            "The local cloud of this folder does not answer; end it with `prospects local down` first."
+        )
+    # What a dead one left: nobody finds its folder once the state file is another's.
+    down(path)
+    cloud = LocalCloud(options, progress=progress)
     cloud.start()
     return cloud.leave(path)
 
 
-def _reason(group: Group) -> str:
+def _reason(group: Group) -> LocalCloudError:
     failed = group.folder / FAILED_FILE
-    return failed.read_text() if failed.exists() else "The local cloud did not start."
+    return GivenError(failed.read_text()) if failed.exists() else LocalCloudError("The local cloud did not start.")

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local.assets import Stack, stacks_in_order, upload_assets
 from local.clients import Clients
-from local.errors import LocalCloudError
+from local.errors import LocalCloudError, sentence
 from local.properties import dropped_properties, repair_properties
 
 _BOOTSTRAP_VERSION = ("/cdk-bootstrap/hnb659fds/version", "30")
@@ -43,7 +43,7 @@ def deploy(clients: Clients, assembly: Path) -> Deployment:
             repair_properties(clients, stack.template, resources)
             dropped += dropped_properties(clients, stack.template, resources)
     except (ClientError, BotoCoreError) as error:
-        raise LocalCloudError(f"The stacks were not deployed: {error}") from error
+        raise LocalCloudError(sentence(f"The stacks were not deployed: {error}")) from error
     return Deployment(outputs, tuple(dropped))
 
 
@@ -62,7 +62,7 @@ def _deploy_stack(clients: Clients, stack: Stack) -> dict[str, str]:
         if status == "CREATE_COMPLETE":
             return {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", ())}
         if not status.endswith("_IN_PROGRESS"):
-            raise LocalCloudError(_failure(cloudformation, stack.name, found))
+            raise LocalCloudError(sentence(_failure(cloudformation, stack.name, found)))
         time.sleep(_POLL_S)
     raise LocalCloudError(f"Stack {stack.name} was not deployed within {_TIMEOUT_S:g} s.")
 

@@ -51,6 +51,7 @@ _RELIED_ON: dict[str, tuple[str, ...]] = {
         "invoke_async_with_retry",
     ),
     "services.s3": ("_fire_s3_event",),
+    "services.sns": ("_fanout",),
     "services.sqs": (
         "_Err",
         "_act_send_message",
@@ -76,6 +77,7 @@ class Emulator:
     eventbridge: Any
     functions: Any
     s3: Any
+    sns: Any
     sqs: Any
     sts: Any
 

@@ -11,7 +11,9 @@ from typing import Any
 from local.bus.wire import PATH, Wire
 from local.claude.standin import StandIn
 from local.metrics import Metrics
+from local.outbox import Outbox
 from local.repairs.invocations import Invocations
+from local.scope import refusal_of
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -24,19 +26,32 @@ class Gateway:
     """Answers `/service/AWSEventsV2/operation/…` and `/_local/…`; passes everything else on, lifespan included."""
 
     def __init__(
-        self, emulator_app: Any, wire: Wire, invocations: Invocations, metrics: Metrics, standin: StandIn, *, token: str
+        self,
+        emulator_app: Any,
+        wire: Wire,
+        invocations: Invocations,
+        metrics: Metrics,
+        standin: StandIn,
+        *,
+        outbox: Outbox,
+        token: str,
     ) -> None:
         self._emulator_app = emulator_app
         self._wire = wire
         self._invocations = invocations
         self._metrics = metrics
         self._standin = standin
+        self._outbox = outbox
         self._token = token
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
-        if scope["type"] == "http" and PATH.match(path):
-            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", ())}
+        refusal = refusal_of(headers, scope.get("query_string", b"").decode("latin-1"))
+        if scope["type"] == "http" and refusal is not None:
+            await _body(receive)
+            await _send(send, refusal.status, dict(refusal.headers), refusal.body)
+        elif scope["type"] == "http" and PATH.match(path):
             status, answer_headers, body = self._wire.answer(path, headers, await _body(receive))
             await _send(send, status, answer_headers, body)
         elif scope["type"] == "http" and path.startswith(OWN):
@@ -54,6 +69,8 @@ class Gateway:
                 return 200, {"token": self._token, "pid": os.getpid()}
             case "metrics":
                 return 200, self._metrics.listing()
+            case "outbox":
+                return 200, self._outbox.listing()
             case "claude":
                 return 200, self._standin.counts()
             case "warm":

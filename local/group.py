@@ -1,4 +1,7 @@
-"""A process group with its own temporary folder: started together, ended together, nothing left behind."""
+"""A process group with its own temporary folder: started together, ended together, nothing left behind.
+
+The server's standard input is a lifeline: when it closes without a word, the caller is gone, and everything goes too.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,16 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from local.settings import LOG_FILE, SETTINGS_FILE, ServerSettings
+from local.errors import LocalCloudError
+from local.settings import LOG_FILE, SECRET, SETTINGS_FILE, ServerSettings
 
-_ROOT = Path(__file__).resolve().parent.parent
-_GRACE_S = 3.0
+FOLDER_PREFIX = "prospects-local-"
+STAY = b"stay"
+"""Said on the lifeline: from now on the server does without it."""
+
+ROOT = Path(__file__).resolve().parent.parent
 _GONE_S = 5.0
 _POLL_S = 0.02
 _THROUGH = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "LOG_LEVEL")
@@ -27,7 +34,7 @@ class Group:
     """The server and whatever it starts. `world`: the handlers talk to a real endpoint, through the caller's proxy."""
 
     def __init__(self, settings: ServerSettings, *, world: bool = False) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="prospects-local-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
         try:
             self._server = self._start(settings, world=world)
         except BaseException:
@@ -52,15 +59,30 @@ class Group:
 
     def end(self) -> None:
         """End the whole group and remove its folder. May be called twice."""
-        if self._server.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._server.stdin.close()
         end_group(self._server.pid, reap=self._server)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        # Only now: the server would take a lifeline that closes for the end of its caller.
+        self._close_lifeline()
+        remove_folder(self.folder)
 
     def release(self) -> None:
-        """Let the group outlive this process (it was started without a lifeline)."""
+        """Let the group outlive this process. Raises `LocalCloudError` when it has ended already."""
+        try:
+            self._lifeline.write(STAY)
+            self._lifeline.flush()
+        except OSError:
+            raise LocalCloudError("The local cloud ended before it could be left alone.") from None
+        self._close_lifeline()
         self._server.returncode = 0
+
+    @property
+    def _lifeline(self) -> IO[bytes]:
+        if self._server.stdin is None:
+            raise LocalCloudError("The local cloud has no lifeline.")
+        return self._server.stdin
+
+    def _close_lifeline(self) -> None:
+        with contextlib.suppress(OSError):
+            self._lifeline.close()
 
     def _start(self, settings: ServerSettings, *, world: bool) -> subprocess.Popen[bytes]:
         self.scratch.mkdir()
@@ -68,14 +90,13 @@ class Group:
         with self.log.open("wb") as log:
             return subprocess.Popen(  # noqa: S603 - our own module, our own folder
                 [sys.executable, "-m", "local.server", str(self.folder)],
-                cwd=_ROOT,
+                cwd=ROOT,
                 env=_clean_environment(self.folder, self.scratch, world=world),
-                stdin=subprocess.PIPE if settings.lifeline else subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                # A cloud that stays needs a session of its own; the other takes the synth into its group.
-                start_new_session=not settings.lifeline,
-                process_group=0 if settings.lifeline else None,
+                # No session of its own: a process of the caller, such as the synth, could not join its group then.
+                process_group=0,
             )
 
 
@@ -88,7 +109,7 @@ def _clean_environment(home: Path, temporary: Path, *, world: bool) -> dict[str,
         "TMPDIR": str(temporary),
         "NO_PROXY": "127.0.0.1,localhost",
         "AWS_ACCESS_KEY_ID": "local",
-        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_SECRET_ACCESS_KEY": SECRET,
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",
@@ -96,19 +117,29 @@ def _clean_environment(home: Path, temporary: Path, *, world: bool) -> dict[str,
 
 
 def end_group(group_id: int, *, reap: subprocess.Popen[Any] | None = None) -> None:
-    """SIGTERM to the group, SIGKILL after a grace, and wait until no process of it is left."""
-    for number, patience_s in ((signal.SIGTERM, _GRACE_S), (signal.SIGKILL, _GONE_S)):
+    """SIGKILL to the group, of which nothing is to be kept, and wait until no process of it is left."""
+    deadline = time.monotonic() + _GONE_S
+    while time.monotonic() < deadline:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(group_id, number)
-        deadline = time.monotonic() + patience_s
-        while time.monotonic() < deadline:
+            os.killpg(group_id, signal.SIGKILL)
+        if reap is not None:
+            reap.poll()
+        if not members(group_id):
             if reap is not None:
-                reap.poll()
-            if not members(group_id):
-                if reap is not None:
-                    reap.wait(_GONE_S)
-                return
-            time.sleep(_POLL_S)
+                reap.wait(_GONE_S)
+            return
+        time.sleep(_POLL_S)
+
+
+def remove_folder(folder: Path) -> bool:
+    """Remove a folder whose writers have ended; False when something of it stays, whatever was tried."""
+    deadline = time.monotonic() + _GONE_S
+    while os.path.lexists(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        if time.monotonic() > deadline:
+            return not os.path.lexists(folder)
+        time.sleep(_POLL_S)
+    return True
 
 
 def members(group_id: int) -> list[int]:

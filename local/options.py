@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from local.claude.script import read_script
-from local.errors import LocalCloudError
+from local.errors import GivenError
 from local.settings import ACCOUNT, REGION, ServerSettings
 
 _REAL_CLAUDE = "https://api.anthropic.com"
@@ -33,6 +33,10 @@ _CONTEXT: Mapping[str, str] = {
     "max_receives": "5",
     "backoff_base_s": "0.5",
     "backoff_max_s": "2",
+    "quiet_s": "3",
+    "stall_s": "20",
+    "object_sweep_s": "5",
+    "object_grace_s": "5",
 }
 
 
@@ -57,19 +61,19 @@ class LocalCloudOptions:
         return environ.get("ANTHROPIC_BASE_URL") or (_REAL_CLAUDE if self.real_claude else None)
 
     def claude_key(self, environ: Mapping[str, str] = os.environ) -> str:
-        """The key for the secret: the caller's own only where it may be needed. Raises `LocalCloudError`."""
+        """The key for the secret: the caller's own only where it may be needed. Raises `GivenError`."""
         if self.claude_url(environ) is None:
             return _NO_KEY_NEEDED
         key = environ.get("ANTHROPIC_API_KEY", "")
         if self.real_claude and not key:
-            raise LocalCloudError("The real Claude needs a key: set ANTHROPIC_API_KEY.")
+            raise GivenError("The real Claude needs a key: set ANTHROPIC_API_KEY.")
         return key or _NO_KEY_NEEDED
 
-    def server_settings(self, *, lifeline: bool) -> ServerSettings:
-        """Raises `LocalCloudError` for a script or a number that cannot be used."""
+    def server_settings(self) -> ServerSettings:
+        """Raises `GivenError` for a script or a number that cannot be used."""
         url = self.claude_url()
         if self.claude_script is not None and url is not None:
-            raise LocalCloudError(f"A script is for the stand-in, but {url} answers; leave one of the two out.")
+            raise GivenError(f"A script is for the stand-in, but {url} answers; leave one of the two out.")
         self.claude_key()
         script = read_script(self.claude_script) if self.claude_script is not None else []
         try:
@@ -81,8 +85,7 @@ class LocalCloudOptions:
                 async_retry_s=self.async_retry_s,
                 claude_script=script,
                 claude_url=url,
-                lifeline=lifeline,
             )
         except ValidationError as error:
             fault = error.errors()[0]
-            raise LocalCloudError(f"The local cloud cannot run with {fault['loc'][0]}: {fault['msg']}.") from None
+            raise GivenError(f"The local cloud cannot run with {fault['loc'][0]}: {fault['msg']}.") from None

@@ -152,6 +152,15 @@ def _alarm(clients: Clients, name: str) -> Mapping[str, Any] | None:
     return {each: found[0].get(each) for each in named} if found else None
 
 
+def _dashboard(clients: Clients, name: str) -> Mapping[str, Any] | None:
+    cloudwatch = clients.client("cloudwatch")
+    try:
+        found = cloudwatch.get_dashboard(DashboardName=name)
+    except ClientError:
+        return None
+    return {"DashboardName": found["DashboardName"], "DashboardBody": found.get("DashboardBody")}
+
+
 _DESCRIBES: Mapping[str, Describe] = {
     "AWS::DynamoDB::Table": _table,
     "AWS::SQS::Queue": _queue,
@@ -162,6 +171,7 @@ _DESCRIBES: Mapping[str, Describe] = {
     "AWS::SNS::Topic": _topic,
     "AWS::Events::Rule": _rule,
     "AWS::CloudWatch::Alarm": _alarm,
+    "AWS::CloudWatch::Dashboard": _dashboard,
 }
 
 

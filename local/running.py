@@ -9,6 +9,7 @@ from typing import Any
 
 from local.clients import Clients
 from local.errors import LocalCloudError
+from local.outbox import Notice
 
 _DEAD_LETTERS = "DeadLetterQueues"
 _DEPTHS = (
@@ -46,20 +47,29 @@ class RunningCloud:
         return self._clients.resource(service)
 
     def dead_letters(self) -> dict[str, int]:
-        """Messages in each dead-letter queue, by its name; what is just being read counts too."""
-        sqs, depths = self.client("sqs"), {}
-        for pair in filter(None, self.outputs.get(_DEAD_LETTERS, "").split(",")):
-            name, _, url = pair.partition("=")
-            attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(_DEPTHS))["Attributes"]
-            depths[name] = sum(int(attributes[depth]) for depth in _DEPTHS)
-        return depths
+        """Messages in each dead-letter queue, by its name."""
+        return dead_letter_depths(self.client("sqs"), self.outputs)
 
     def metrics(self) -> list[dict[str, Any]]:
         """What AWS would have published: rows of namespace, name, dimensions and sum."""
         return list(ask(self.endpoint, "metrics"))
 
+    def outbox(self) -> list[Notice]:
+        """What would have been mailed, in the order it was sent."""
+        return [Notice.from_json(value) for value in ask(self.endpoint, "outbox")]
+
     def _count(self, name: str) -> int | None:
         return int(ask(self.endpoint, "claude")[name]) if self._stand_in else None
+
+
+def dead_letter_depths(sqs: Any, outputs: Mapping[str, str]) -> dict[str, int]:
+    """Messages in each dead-letter queue of the stacks, by its name; what is just being read counts too."""
+    depths = {}
+    for pair in filter(None, outputs.get(_DEAD_LETTERS, "").split(",")):
+        name, _, url = pair.partition("=")
+        attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(_DEPTHS))["Attributes"]
+        depths[name] = sum(int(attributes[depth]) for depth in _DEPTHS)
+    return depths
 
 
 def ask(endpoint: str, question: str, *, timeout_s: float = 10.0) -> Any:

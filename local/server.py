@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -19,8 +19,8 @@ from pathlib import Path
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
 
-from local.errors import LocalCloudError
-from local.group import members
+from local.errors import GivenError, LocalCloudError
+from local.group import ROOT, STAY
 from local.settings import ACCOUNT, FAILED_FILE, READY_FILE, REGION, SETTINGS_FILE, Ready, ServerSettings
 
 HOST = "127.0.0.1"
@@ -30,9 +30,10 @@ _KEEP_ALIVE_S = 75
 
 def main(folder: Path) -> int:
     """Serve until a signal or the end of the lifeline; 1 when it could not start."""
+    # A terminal that closes ends the caller; a cloud that was told to stay goes on.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    threading.Thread(target=_end_with_caller, args=(folder,), daemon=True).start()
     settings = ServerSettings.model_validate_json((folder / SETTINGS_FILE).read_text())
-    if settings.lifeline:
-        threading.Thread(target=_end_with_caller, args=(folder,), daemon=True).start()
     try:
         asyncio.run(_run(folder, settings))
     except LocalCloudError as error:
@@ -72,7 +73,7 @@ def _listen(port: int) -> socket.socket:
     try:
         listening.bind((HOST, port))
     except OSError as error:
-        raise LocalCloudError(f"Port {port} of {HOST} cannot be used ({error.strerror}); choose another.") from error
+        raise GivenError(f"Port {port} of {HOST} cannot be used ({error.strerror}); choose another.") from error
     listening.listen(_BACKLOG)
     listening.settimeout(0)
     return listening
@@ -119,16 +120,19 @@ def _publish(folder: Path, ready: Ready) -> None:
 
 def _end_with_caller(folder: Path) -> None:
     """The caller holds the other end of standard input: when it is gone, however it went, nothing may stay behind."""
-    while os.read(sys.stdin.fileno(), 1):
-        pass
+    if os.read(sys.stdin.fileno(), len(STAY)) == STAY:
+        return
     own = os.getpid()
+    # The emulator's threads write until this process is dead, so another one removes the folder after that.
+    with contextlib.suppress(OSError):
+        subprocess.Popen(  # noqa: S603 - our own module, our own folder
+            [sys.executable, "-m", "local.leftovers", str(folder), str(own)],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
     if os.getpgrp() == own:
-        # The handlers first: one that still writes would bring the folder back.
-        for pid in members(own):
-            if pid != own:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-    shutil.rmtree(folder, ignore_errors=True)
+        os.killpg(own, signal.SIGKILL)
     os._exit(1)
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
+SECRET = "local"  # noqa: S105 - the emulator asks for none
 SETTINGS_FILE = "settings.json"
 READY_FILE = "ready.json"
 FAILED_FILE = "failed.txt"
@@ -15,7 +16,7 @@ LOG_FILE = "server.log"
 
 
 class ServerSettings(BaseModel):
-    """Seconds are wall-clock seconds. `lifeline`: the server ends when its standard input closes."""
+    """Seconds are wall-clock seconds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -28,7 +29,6 @@ class ServerSettings(BaseModel):
     bus_backoff_s: float = Field(0.2, ge=0)
     claude_script: list[Any] = []
     claude_url: str | None = None
-    lifeline: bool = True
 
 
 class Ready(BaseModel):

@@ -14,13 +14,16 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from local.errors import LocalCloudError
+from local.errors import GivenError, LocalCloudError, sentence
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "assemblies"
+SYNTH_LOG = "synth.log"
 _READ_BY_APP = ("app.py", "cdk.json", "stacks", "functions")
 _PACKAGES = ("aws-cdk-lib", "constructs", "cdk-nag")
 _TIMEOUT_S = 180
+_REFUSAL = "setting "
+"""How app.py begins the sentence about a setting that it refuses."""
 _KEPT = 4
 _THROUGH = ("PATH", "HOME", "LANG", "JSII_NODE", "SYSTEMROOT")
 
@@ -31,7 +34,8 @@ def synthesize(
     """The folder of the assembly for these context settings.
 
     `app.py` works in `scratch` and in the process group `group` (0: one of its own), so whoever ends that group and
-    that folder ends an unfinished synth too. Raises `LocalCloudError` with what `app.py` said.
+    that folder ends an unfinished synth too. Raises `LocalCloudError` with the last line of what `app.py` said; all of
+    it is in SYNTH_LOG of `scratch` then.
     """
     kept = cache / _key(context, root)
     if not (kept / "manifest.json").exists():
@@ -88,12 +92,15 @@ def _run_app(output: Path, context: Mapping[str, str], root: Path, group: int) -
             # Also on Ctrl-C; the Node process it runs ends with its group, or with its input.
             app.kill()
     if app.returncode:
-        raise LocalCloudError(f"The stacks cannot be synthesized: {_last_line(said)}")
+        (output.parent / SYNTH_LOG).write_text(said)
+        raise _fault(said)
 
 
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "app.py failed without a word."
+def _fault(said: str) -> LocalCloudError:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    last = lines[-1] if lines else "app.py failed without a word."
+    kind = GivenError if last.startswith(_REFUSAL) else LocalCloudError
+    return kind(sentence(f"The stacks cannot be synthesized: {last}"))
 
 
 def _key(context: Mapping[str, str], root: Path) -> str:

@@ -11,6 +11,7 @@ A rule is `{"when": {"contains": text} | {"request": n}, "times": k, "then": …
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,11 @@ _ANSWER = {"text", "stop_reason", "usage"}
 _ERROR = {"status", "type", "message", "headers", "body"}
 _STOP_REASONS = ("end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal")
 _DROPS = ("before_reading", "after_reading")
+_COUNTS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_LONGEST_DELAY_S = 3600
+_HALVES = re.compile("[\ud800-\udfff]")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_TEXT = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
 
 
 @dataclass(frozen=True)
@@ -50,14 +56,26 @@ class Rule:
 
 def read_script(path: Path) -> list[Any]:
     """The JSON of a script file, checked. Raises `ScriptError`."""
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ScriptError(f"The script {path} cannot be read ({error.strerror}).") from None
-    except ValueError as error:
-        raise ScriptError(f"The script {path} is not JSON ({error}).") from None
+    raw = _decoded(path)
     parse_script(raw)
     return list(raw)
+
+
+def _decoded(path: Path) -> Any:
+    try:
+        # Editors on Windows begin a text with a mark.
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ScriptError(f"The script {path} cannot be read ({error.strerror}).") from None
+    except json.JSONDecodeError as error:
+        at = f"line {error.lineno}, column {error.colno}"
+        raise ScriptError(f"The script {path} is not JSON: at {at}: {error.msg}.") from None
+    except UnicodeDecodeError:
+        raise ScriptError(f"The script {path} is not UTF-8 text; save it as UTF-8.") from None
+    except RecursionError:
+        raise ScriptError(f"The script {path} is no script: its lists or objects are nested too deeply.") from None
+    except ValueError:
+        raise ScriptError(f"The script {path} holds a number with too many digits.") from None
 
 
 def parse_script(raw: Any) -> tuple[Rule, ...]:
@@ -83,7 +101,7 @@ def _when(number: int, when: Any) -> tuple[str | None, int | None]:
         raise _fault(number, "when is not an object with either contains or request")
     _known(number, when, {"contains", "request"}, "when.")
     if "contains" in when:
-        if not isinstance(when["contains"], str) or not when["contains"]:
+        if not _is_text(when["contains"]) or not when["contains"]:
             raise _fault(number, "when.contains is not a text")
         return when["contains"], None
     if not _whole(when["request"], 1):
@@ -115,31 +133,47 @@ def _whole(value: Any, least: int) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    """Text that can be sent: JSON may spell half of a character, which no encoding has."""
+    return isinstance(value, str) and not _HALVES.search(value)
+
+
+def _is_delay(value: Any) -> bool:
+    # A comparison with not-a-number is never true.
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LONGEST_DELAY_S
+
+
+def _is_usage(value: Any) -> bool:
+    return (
+        isinstance(value, dict) and value.keys() <= set(_COUNTS) and all(_whole(count, 0) for count in value.values())
+    )
+
+
+def _are_headers(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        _HEADER_NAME.fullmatch(name) and isinstance(text, str) and _HEADER_TEXT.fullmatch(text)
+        for name, text in value.items()
+    )
 
 
 _CHECKS = (
     ("text", _is_text, "a text"),
     ("stop_reason", lambda v: v in _STOP_REASONS, f"one of {', '.join(_STOP_REASONS)}"),
-    ("usage", lambda v: isinstance(v, dict) and all(_whole(n, 0) for n in v.values()), "an object of token counts"),
+    ("usage", _is_usage, f"an object of token counts, which may be {', '.join(_COUNTS)}"),
     ("status", lambda v: _whole(v, 200) and v <= 599, "an HTTP status from 200 to 599"),
     ("type", _is_text, "a text"),
     ("message", _is_text, "a text"),
-    ("headers", lambda v: isinstance(v, dict) and all(map(_is_text, v.values())), "an object of texts"),
+    ("headers", _are_headers, "an object of HTTP header names and their texts"),
     ("body", _is_text, "a text"),
     ("drop", lambda v: v in _DROPS, f"one of {', '.join(_DROPS)}"),
-    (
-        "delay_s",
-        lambda v: isinstance(v, int | float) and not isinstance(v, bool) and v >= 0,
-        "a number of seconds, zero or more",
-    ),
+    ("delay_s", _is_delay, f"a number of seconds from 0 to {_LONGEST_DELAY_S}"),
 )
 
 
 def _known(number: int, raw: Mapping[str, Any], known: set[str], prefix: str) -> None:
     unknown = sorted(set(raw) - known)
     if unknown:
-        raise _fault(number, f"has {prefix}{unknown[0]}, which no rule knows")
+        name = unknown[0].encode("ascii", "backslashreplace").decode()
+        raise _fault(number, f"has {prefix}{name}, which no rule knows; known are {', '.join(sorted(known))}")
 
 
 def _fault(number: int, says: str) -> ScriptError:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from local import cloud as cloud_module
 from local.cloud import STAGES, LocalCloud
 from local.errors import LocalCloudError
 from local.group import members
 from local.options import LocalCloudOptions
+from local.synth import SYNTH_LOG
 from tests.local.toy import wait_for
 
 QUEUES = {
@@ -64,6 +67,24 @@ def test_a_setting_the_stacks_refuse_is_one_sentence_and_leaves_nothing() -> Non
     cloud = LocalCloud(LocalCloudOptions(context={"max_receives": "0"}))
     started: list[int] = []
     cloud._progress = lambda _: started.append(cloud.process_group) if cloud._group else None
-    with pytest.raises(LocalCloudError, match="setting max_receives"):
+    with pytest.raises(LocalCloudError, match="setting max_receives") as refused:
         cloud.start()
+    # Of what the caller gave, no log knows more.
+    assert "log" not in str(refused.value)
     assert members(started[0]) == []
+
+
+def test_what_went_wrong_ends_before_the_log_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def broken(_context: object, *, scratch: Path, group: int) -> Path:
+        assert group
+        (scratch / SYNTH_LOG).write_text("a traceback")
+        raise LocalCloudError("it takes 1 required positional argument: 'first'")
+
+    monkeypatch.setattr(cloud_module, "synthesize", broken)
+    monkeypatch.setattr(cloud_module, "KEPT_LOG", tmp_path / "kept.log")
+    with pytest.raises(LocalCloudError) as refused:
+        LocalCloud().start()
+    assert (
+        str(refused.value) == f"it takes 1 required positional argument: 'first'. Its log is {tmp_path / 'kept.log'}."
+    )
+    assert "a traceback" in (tmp_path / "kept.log").read_text()

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from local.group import Group, members
+from local.group import Group, end_group, members, remove_folder
 from local.running import ask
 from local.settings import FAILED_FILE, READY_FILE, Ready, ServerSettings
-from local.state import State, down, find_running, write_state
-from tests.local.toy import Toy, function, role, served, wait_for
+from local.state import Ended, State, down, find_running, write_state
+from tests.local.toy import DEADLINE_S, Toy, function, role, served, wait_for
 
 pytestmark = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads the sockets in /proc")
 
 LISTENING = "0A"
 LOCALHOST = "0100007F"
+WRITES_FOR_EVER = """
+import os, sys
+while True:
+    os.makedirs(sys.argv[1], exist_ok=True)
+    try:
+        open(os.path.join(sys.argv[1], "f"), "w").close()
+    except OSError:
+        pass
+"""
 
 
 def listening_addresses(pids: list[int]) -> list[str]:
@@ -89,25 +100,58 @@ def test_the_end_leaves_no_process_and_no_folder() -> None:
 
 
 def test_a_caller_that_is_killed_takes_its_cloud_along() -> None:
+    with calling("time.sleep(600)") as (caller, pid, folder):
+        wait_for((folder / READY_FILE).exists)
+        caller.send_signal(signal.SIGKILL)
+    wait_for(lambda: not members(pid))
+    wait_for(lambda: not folder.exists())
+
+
+def test_the_folder_goes_although_the_server_writes_into_it_to_the_last() -> None:
+    with calling("time.sleep(600)") as (caller, pid, folder):
+        wait_for((folder / READY_FILE).exists)
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITES_FOR_EVER, str(folder / "tmp" / "handler" / "code")], process_group=pid
+        )
+        wait_for((folder / "tmp" / "handler").exists)
+        caller.send_signal(signal.SIGKILL)
+    assert writer.wait(DEADLINE_S) == -signal.SIGKILL
+    wait_for(lambda: not members(pid))
+    wait_for(lambda: not folder.exists())
+
+
+def test_a_cloud_that_was_told_to_stay_outlives_its_caller_and_its_terminal() -> None:
+    with calling("group.release()") as (caller, pid, folder):
+        wait_for((folder / READY_FILE).exists)
+        assert caller.wait(DEADLINE_S) == 0
+    ready = Ready.model_validate_json((folder / READY_FILE).read_text())
+    try:
+        os.killpg(pid, signal.SIGHUP)
+        assert ask(ready.endpoint, "status") == {"token": "t", "pid": pid}
+    finally:
+        end_group(pid)
+        assert remove_folder(folder)
+
+
+@contextmanager
+def calling(then: str) -> Iterator[tuple[subprocess.Popen[str], int, Path]]:
+    """A program that starts a group and then does that: the program, the group and the group's folder."""
     program = (
-        "import sys, time\n"
+        "import time\n"
         "from local.group import Group\n"
         "from local.settings import ServerSettings\n"
         "group = Group(ServerSettings(token='t'))\n"
-        "print(group.pid, group.folder, flush=True)\n"
-        "time.sleep(600)\n"
+        "print(group.pid, group.folder, flush=True)\n" + then
     )
     root = Path(__file__).parents[2]
-    caller = subprocess.Popen(  # noqa: S603 - this very interpreter
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=root
-    )
+    caller = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=root)
     with caller:
         assert caller.stdout is not None
         pid, folder = caller.stdout.readline().split()
-        wait_for((Path(folder) / READY_FILE).exists)
-        caller.send_signal(signal.SIGKILL)
-    wait_for(lambda: not members(int(pid)))
-    wait_for(lambda: not Path(folder).exists())
+        try:
+            yield caller, int(pid), Path(folder)
+        finally:
+            caller.kill()
 
 
 def test_a_port_that_is_taken_is_one_sentence(running: Toy) -> None:
@@ -122,13 +166,14 @@ def test_a_port_that_is_taken_is_one_sentence(running: Toy) -> None:
 
 
 def standing(token: str, path: Path) -> Group:
-    group = Group(ServerSettings(token=token, lifeline=False))
+    group = Group(ServerSettings(token=token))
     wait_for((group.folder / READY_FILE).exists)
     ready = Ready.model_validate_json((group.folder / READY_FILE).read_text())
     state = State(
         pid=group.pid, token=token, folder=group.folder, endpoint=ready.endpoint, stand_in=True, outputs={"A": "b"}
     )
     write_state(state, path)
+    group.release()
     return group
 
 
@@ -139,12 +184,11 @@ def test_a_cloud_that_stays_is_found_and_ended_by_its_state_file(tmp_path: Path)
         found = find_running(path)
         assert found is not None
         assert (found.outputs, found.model_requests) == ({"A": "b"}, 0)
-        assert down(path)
-        wait_for(lambda: not group.alive())
+        assert down(path) == Ended(ran=True, removed=group.folder)
         assert members(group.pid) == []
         assert not group.folder.exists()
         assert not path.parent.exists()
-        assert not down(path)
+        assert down(path) == Ended()
     finally:
         group.end()
 
@@ -162,7 +206,7 @@ def test_a_stale_state_file_ends_nothing(tmp_path: Path) -> None:
         )
         write_state(other, path)
         assert find_running(path) is None
-        assert not down(path)
+        assert down(path) == Ended()
         assert ask(toy.clients.endpoint, "status")["token"] == "toy"
 
 

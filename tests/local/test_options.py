@@ -38,7 +38,7 @@ def test_a_script_without_the_stand_in_is_refused(tmp_path: Path, monkeypatch: p
     script = tmp_path / "script.json"
     script.write_text("[]")
     with pytest.raises(LocalCloudError, match="A script is for the stand-in"):
-        LocalCloudOptions(claude_script=script).server_settings(lifeline=True)
+        LocalCloudOptions(claude_script=script).server_settings()
 
 
 @pytest.mark.parametrize(

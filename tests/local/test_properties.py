@@ -93,6 +93,10 @@ def test_what_was_kept_is_not_told(toy: Toy) -> None:
                 "ScalingConfig": {"MaximumConcurrency": 2},
             },
         },
+        "Board": {
+            "Type": "AWS::CloudWatch::Dashboard",
+            "Properties": {"DashboardName": "kept", "DashboardBody": {"Fn::Join": ["", ['{"widgets":[]', "}"]]}},
+        },
         "Bucket": {"Type": "AWS::S3::Bucket", "Properties": {"VersioningConfiguration": {"Status": "Enabled"}}},
     }
     assert looked_at(toy, "kept", resources) == ([], [])

@@ -54,7 +54,23 @@ def test_every_form_of_the_design_is_read() -> None:
         ({"when": {"request": 1}, "then": {"stop_reason": "tired"}}, "then.stop_reason is not one of end_turn"),
         ({"when": {"request": 1}, "then": {"usage": {"input_tokens": "9"}}}, "then.usage is not an object of token"),
         ({"when": {"request": 1}, "then": {"status": 429, "headers": {"retry-after": 2}}}, "then.headers is not"),
-        ({"when": {"request": 1}, "then": {"answer": "hot"}}, "has then.answer, which no rule knows"),
+        (
+            {"when": {"request": 1}, "then": {"colour": "hot"}},
+            "has then.colour, which no rule knows; known are body, delay_s, drop, headers, message, status, "
+            "stop_reason, text, type, usage.",
+        ),
+        (
+            {"when": {"request": 1}, "then": {"usage": {"input": 5}}},
+            "then.usage is not an object of token counts, which",
+        ),
+        ({"when": {"request": 1}, "then": {"delay_s": float("inf")}}, "then.delay_s is not a number of seconds from 0"),
+        ({"when": {"request": 1}, "then": {"delay_s": float("nan")}}, "then.delay_s is not a number of seconds from 0"),
+        ({"when": {"request": 1}, "then": {"delay_s": 10**400}}, "then.delay_s is not a number of seconds from 0"),
+        ({"when": {"request": 1}, "then": {"text": "\ud800"}}, "then.text is not a text"),
+        ({"when": {"contains": "\ud800"}, "then": ANSWER}, "when.contains is not a text"),
+        ({"when": {"request": 1}, "then": {"\ud800": 1}}, "has then.\\ud800, which no rule knows"),
+        ({"when": {"request": 1}, "then": {"status": 429, "headers": {"a\n": "b"}}}, "then.headers is not"),
+        ({"when": {"request": 1}, "then": {"status": 429, "headers": {"a": "b\r\nc: d"}}}, "then.headers is not"),
     ],
 )
 def test_a_faulty_rule_is_named_by_its_number(rule: Any, says: str) -> None:
@@ -62,6 +78,12 @@ def test_a_faulty_rule_is_named_by_its_number(rule: Any, says: str) -> None:
         parse_script([{"when": {"request": 9}, "then": ANSWER}, rule])
     assert str(refused.value).startswith(f"Rule 2 of the script: {says}")
     assert str(refused.value).endswith(".")
+
+
+def test_the_documented_script_is_one() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "local.md").read_text(encoding="utf-8")
+    script = text.partition("```json\n")[2].partition("```")[0]
+    assert len(parse_script(json.loads(script))) == 6
 
 
 def test_a_script_is_a_list() -> None:
@@ -72,10 +94,31 @@ def test_a_script_is_a_list() -> None:
 def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ScriptError, match="cannot be read"):
         read_script(tmp_path / "missing.json")
-    broken = tmp_path / "broken.json"
-    broken.write_text("[{")
-    with pytest.raises(ScriptError, match="is not JSON"):
-        read_script(broken)
     good = tmp_path / "good.json"
     good.write_text(json.dumps([{"when": {"request": 1}, "then": ANSWER}]))
     assert len(read_script(good)) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"[\n{", "is not JSON: at line 2, column 2: Expecting property name enclosed in double quotes."),
+        (b"[" * 100_000, "is no script: its lists or objects are nested too deeply."),
+        (b'{"a":' * 100_000, "is no script: its lists or objects are nested too deeply."),
+        (b'["\xff"]', "is not UTF-8 text; save it as UTF-8."),
+        ("[]".encode("utf-16"), "is not UTF-8 text; save it as UTF-8."),
+        (b"[" + b"9" * 5000 + b"]", "holds a number with too many digits."),
+    ],
+)
+def test_a_file_that_is_no_script_is_one_sentence(tmp_path: Path, content: bytes, says: str) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_bytes(content)
+    with pytest.raises(ScriptError) as refused:
+        read_script(broken)
+    assert str(refused.value) == f"The script {broken} {says}"
+
+
+def test_the_mark_that_some_editors_put_in_front_is_no_fault(tmp_path: Path) -> None:
+    marked = tmp_path / "marked.json"
+    marked.write_bytes(b"\xef\xbb\xbf[]")
+    assert read_script(marked) == []
