@@ -30,7 +30,8 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
     defaults = json.loads((ROOT / "cdk.json").read_text())["context"]
     app = App(context=defaults, outdir=str(outdir), analytics_reporting=False)
     try:
-        settings = read_settings(app.node.try_get_context, environ, app.node.get_all_context())
+        context = app.node.get_all_context()
+        settings = read_settings(app.node.try_get_context, environ, context, _meant_as_settings(environ))
         bundler = Bundler(with_dependencies=_full(settings, environ))
         add_stacks(app, settings, bundler)
     except (SettingRefusedError, BundleError) as refused:
@@ -38,6 +39,11 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
         return 1
     check(app, settings)
     return _synth(app, outdir)
+
+
+def _meant_as_settings(environ: Mapping[str, str]) -> list[str]:
+    """Names given without the CDK CLI, which adds names of its own and those of a person's other projects."""
+    return [] if "CDK_CLI_VERSION" in environ else list(json.loads(environ.get("CDK_CONTEXT_JSON", "{}")))
 
 
 def _full(settings: Settings, environ: Mapping[str, str]) -> bool:

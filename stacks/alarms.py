@@ -15,9 +15,6 @@ from constructs import Construct
 
 MINUTE = Duration.minutes(1)
 
-METRICS_NAMESPACE = "ProspectUploader"
-"""Where the functions' own metrics are, whatever the deployment's name; the handlers state it."""
-
 FIRST = " First: "
 """Stands in an alarm's description between the failure and what to do about it; `docs/alarms.md` is split there."""
 
@@ -32,13 +29,25 @@ class FailureMetric:
     first: str
 
 
+@dataclass(frozen=True)
+class Words:
+    """What an alarm says: the failure it is for, and what to do first."""
+
+    failure: str
+    first: str
+
+
 class Alarms(Construct):
-    """Makes alarms named `<prefix>-<what>` that notify one topic."""
+    """Makes alarms named `<prefix>-<what>` that notify one topic; `prefix` is the deployment's name.
+
+    `made` are all of them, for a dashboard.
+    """
 
     def __init__(self, scope: Construct, construct_id: str, *, prefix: str, topic: sns.ITopic) -> None:
         super().__init__(scope, construct_id)
         self._prefix = prefix
         self._topic = topic
+        self.made: list[cloudwatch.IAlarm] = []
 
     def add(self, what: str, metric: cloudwatch.IMetric, *, failure: str, first: str, says_ok: bool = False) -> None:
         """Alarm as soon as `metric` is 1 or more in a minute. `failure` and `first` are sentences.
@@ -60,6 +69,7 @@ class Alarms(Construct):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         alarm.add_alarm_action(actions.SnsAction(self._topic))
+        self.made.append(alarm)
         if says_ok:
             alarm.add_ok_action(actions.SnsAction(self._topic))
 
@@ -69,14 +79,14 @@ class Alarms(Construct):
         failure = f"The dead-letter queue {name} holds messages: {failure}"
         self.add(f"{name}-depth", metric, failure=failure, first=first, says_ok=True)
 
-    def function_failures(self, name: str, function: lambda_.IFunction) -> None:
-        errors = function.metric_errors(period=MINUTE, statistic="Sum")
-        self.add(
-            f"{name}-errors",
-            errors,
-            failure=f"The function {name} ended an invocation with an error, a timeout or a kill.",
-            first="Read the last lines of its log group at that minute; a timeout says so, a kill ends without a line.",
+    def function_failures(self, name: str, function: lambda_.IFunction, on_error: Words | None = None) -> None:
+        """`on_error`: what an error of this function means, where it means more than that."""
+        words = on_error or Words(
+            f"The function {name} ended an invocation with an error, a timeout or a kill.",
+            "Read the last lines of its log group at that minute; a timeout says so, a kill ends without a line.",
         )
+        errors = function.metric_errors(period=MINUTE, statistic="Sum")
+        self.add(f"{name}-errors", errors, failure=words.failure, first=words.first)
         throttles = function.metric_throttles(period=MINUTE, statistic="Sum")
         self.add(
             f"{name}-throttles",
@@ -87,13 +97,7 @@ class Alarms(Construct):
 
     def own_metric(self, name: str, own: FailureMetric) -> None:
         """On a metric that the function `name` emits with its service name as the one dimension."""
-        metric = cloudwatch.Metric(
-            namespace=METRICS_NAMESPACE,
-            metric_name=own.metric,
-            dimensions_map={"service": name},
-            statistic="Sum",
-            period=MINUTE,
-        )
+        metric = own_metric(self._prefix, name, own.metric)
         self.add(f"{name}-{own.what}", metric, failure=own.failure, first=own.first)
 
     def rule_failures(self, name: str, rule: events.IRule) -> None:
@@ -121,9 +125,17 @@ class Alarms(Construct):
             _rule_metric("InvocationsFailedToBeSentToDlq", rule),
             failure=f"EventBridge could not hand an event to the function {name}, nor put it into the rule's "
             "dead-letter queue: the event is lost.",
-            first="Deploy again, which writes the queue's policy anew. A lost tick needs nothing; a file whose "
-            "event was lost is uploaded again at no extra cost.",
+            first="Deploy again, which writes the queue's policy anew. A lost tick needs nothing; a file whose event "
+            "was lost is found by the sweep.",
         )
+
+
+def own_metric(deployment: str, worker: str, name: str) -> cloudwatch.Metric:
+    """The sum a minute of what a worker counts itself; Powertools puts it into the namespace that the worker is told,
+    with the worker's name as the one dimension."""
+    return cloudwatch.Metric(
+        namespace=deployment, metric_name=name, dimensions_map={"service": worker}, statistic="Sum", period=MINUTE
+    )
 
 
 def _rule_metric(name: str, rule: events.IRule) -> cloudwatch.Metric:

@@ -9,9 +9,10 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from stacks.classify_failures import CLASSIFY_FAILURES
+from stacks.dashboards import services_dashboard
 from stacks.deliveries import QueueDelivery, RuleDelivery
 from stacks.environment import Names, classify_environment, finish_environment, intake_environment
+from stacks.own_failures import CLASSIFY_FAILURES, FINISH_FAILURES, INTAKE_FAILURES, TICK_FAILED
 from stacks.permissions import Resources, classify_statements, finish_statements, intake_statements
 from stacks.retries import Layer
 from stacks.settings import Settings
@@ -39,6 +40,8 @@ class ClassificationStack(Stack):
         self.intake = self._intake()
         self.classify = self._classify()
         self.finish = self._finish()
+        # Here and not beside the business's: a reference from another stack would keep a worker from being removed.
+        services_dashboard(self, settings.name, [self.intake, self.classify, self.finish])
         self._outputs()
 
     def _intake(self) -> Worker:
@@ -66,6 +69,7 @@ class ClassificationStack(Stack):
             statements=intake_statements(self._use),
             timeout=Duration.seconds(settings.intake_timeout_s),
             memory_mb=settings.intake_memory_mb,
+            own_metrics=INTAKE_FAILURES,
         )
 
     def _classify(self) -> Worker:
@@ -94,6 +98,9 @@ class ClassificationStack(Stack):
 
     def _finish(self) -> Worker:
         settings = self._settings
+        rows = self.classify.work_queue
+        if rows is None:
+            raise ValueError("the sweep of finish needs the queue of classify, which must be delivered through one")
         return Worker(
             self,
             "Finish",
@@ -110,10 +117,19 @@ class ClassificationStack(Stack):
                 async_retries=0,
                 async_max_age_s=300,
             ),
-            environment=finish_environment(settings, self._names, self.intake.function.function_name),
-            statements=finish_statements(self._use, self.intake.function.function_arn),
+            environment=finish_environment(
+                settings,
+                self._names,
+                intake_function_name=self.intake.function.function_name,
+                classify_queue_url=rows.queue_url,
+            ),
+            statements=finish_statements(
+                self._use, intake_function_arn=self.intake.function.function_arn, classify_queue=rows
+            ),
             timeout=Duration.seconds(settings.finish_timeout_s),
             memory_mb=settings.finish_memory_mb,
+            own_metrics=FINISH_FAILURES,
+            on_error=TICK_FAILED,
         )
 
     def _outputs(self) -> None:

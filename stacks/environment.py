@@ -26,6 +26,7 @@ def intake_environment(settings: Settings, names: Names) -> dict[str, str]:
         **_everything(names),
         **_same(settings, "max_records", "max_file_bytes", "max_field_bytes", "max_record_bytes"),
         **_same(settings, "model_id", "max_tokens", "max_paid_attempts", "max_intake_attempts"),
+        **_same(settings, "max_upload_microusd", "max_day_microusd"),
         **_same(settings, "stop_before_timeout_s", "upload_retention_days"),
         "RENDERED_COLUMNS": ",".join(settings.rendered_columns),
     }
@@ -46,11 +47,16 @@ def classify_environment(settings: Settings, names: Names) -> dict[str, str]:
     }
 
 
-def finish_environment(settings: Settings, names: Names, intake_function_name: str) -> dict[str, str]:
+def finish_environment(
+    settings: Settings, names: Names, *, intake_function_name: str, classify_queue_url: str
+) -> dict[str, str]:
     return {
         **_everything(names),
-        **_same(settings, "tick_s", "upload_retention_days"),
+        **_same(settings, "tick_s", "quiet_s", "stall_s", "max_sweeps", "object_sweep_s", "object_grace_s"),
+        **_same(settings, "max_paid_attempts", "intake_timeout_s"),
+        **_same(settings, "outcome_retention_days", "upload_retention_days"),
         "INTAKE_FUNCTION_NAME": intake_function_name,
+        "CLASSIFY_QUEUE_URL": classify_queue_url,
     }
 
 

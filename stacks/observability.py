@@ -1,15 +1,16 @@
-"""Alarms that belong to no worker: what the Custom Event Bus itself reports."""
+"""What belongs to no worker: the alarms on what the Custom Event Bus itself reports, and the business's dashboard."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from aws_cdk import Stack
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from stacks.alarms import MINUTE, Alarms
+from stacks.alarms import Alarms
+from stacks.bus_metrics import over_all_subscribers
+from stacks.dashboards import business_dashboard
 from stacks.settings import Settings
 
 BUS_FAILURES = {
@@ -39,19 +40,5 @@ class ObservabilityStack(Stack):
         super().__init__(scope, construct_id, **kwargs)
         alarms = Alarms(self, "Alarms", prefix=settings.name, topic=alerts)
         for metric, (name, failure, first) in BUS_FAILURES.items():
-            alarms.add(name, _over_all_subscribers(metric), failure=failure, first=first)
-
-
-def _over_all_subscribers(metric: str) -> cloudwatch.MathExpression:
-    """The sum of a bus metric, without a dimension value.
-
-    AWS documents the value of EventBus once as the ARN and once as a name, and an alarm on a value that is never
-    emitted stays OK for ever. A Metrics Insights query needs the dimensions' names only. It covers every bus of the
-    account in this Region, which is what a person who is woken by it wants to know.
-    """
-    return cloudwatch.MathExpression(
-        expression=f'SELECT SUM({metric}) FROM SCHEMA("AWS/EventsV2", EventBus, Subscriber)',  # noqa: S608 -- no SQL
-        using_metrics={},
-        period=MINUTE,
-        label=metric,
-    )
+            alarms.add(name, over_all_subscribers(metric), failure=failure, first=first)
+        business_dashboard(self, settings.name)

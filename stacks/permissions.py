@@ -12,10 +12,11 @@ from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
 
 from stacks.bus import EventBus
 from stacks.settings import Settings
-from stacks.storage import RESULTS, UPLOADS, Storage
+from stacks.storage import ATTENTION_INDEX, RESULTS, UPLOADS, Storage
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def intake_statements(use: Resources) -> list[iam.PolicyStatement]:
         _tell_gone_from_forbidden(use),
         allow(_table("BatchGetItem"), use.storage.idempotency.table_arn),
         # A transaction is allowed by the actions it consists of.
-        allow(_table("GetItem", "PutItem", "UpdateItem"), use.storage.prospects.table_arn),
+        allow(_table("GetItem", "Query", "PutItem", "UpdateItem"), use.storage.prospects.table_arn),
         allow(["events:PutEvents"], use.bus.arn),
         *_alert(use),
     ]
@@ -43,14 +44,24 @@ def intake_statements(use: Resources) -> list[iam.PolicyStatement]:
 def classify_statements(settings: Settings, use: Resources, stack: Stack) -> list[iam.PolicyStatement]:
     return [
         allow(_table("GetItem", "PutItem", "UpdateItem"), use.storage.idempotency.table_arn),
-        allow(_table("GetItem", "PutItem"), use.storage.prospects.table_arn),
+        # It updates to pause an upload.
+        allow(_table("GetItem", "PutItem", "UpdateItem"), use.storage.prospects.table_arn),
         *_model(settings, stack),
     ]
 
 
-def finish_statements(use: Resources, intake_function_arn: str) -> list[iam.PolicyStatement]:
+def finish_statements(
+    use: Resources, *, intake_function_arn: str, classify_queue: sqs.IQueue
+) -> list[iam.PolicyStatement]:
+    prospects, idempotency = use.storage.prospects.table_arn, use.storage.idempotency.table_arn
     return [
-        allow(_table("GetItem", "Query", "UpdateItem", "DeleteItem"), use.storage.prospects.table_arn),
+        allow(_table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"), prospects),
+        allow(_table("Query"), f"{prospects}/index/{ATTENTION_INDEX}"),
+        # The sweep looks keys up, says what has become unknown, and gives rows up.
+        allow(_table("GetItem", "BatchGetItem", "PutItem", "UpdateItem"), idempotency),
+        # It counts what still waits; it never reads a message.
+        allow(["sqs:GetQueueAttributes"], classify_queue.queue_arn),
+        _find_versions_nobody_told_of(use),
         # It reads the version that was admitted, never the current one.
         allow(["s3:GetObjectVersion"], f"{use.storage.bucket_arn}/{UPLOADS}*"),
         # A multipart upload is started, written and completed with PutObject.
@@ -72,6 +83,15 @@ def _tell_gone_from_forbidden(use: Resources) -> iam.PolicyStatement:
     """
     return iam.PolicyStatement(
         actions=["s3:ListBucket"],
+        resources=[use.storage.bucket_arn],
+        conditions={"StringLike": {"s3:prefix": f"{UPLOADS}*"}},
+    )
+
+
+def _find_versions_nobody_told_of(use: Resources) -> iam.PolicyStatement:
+    """The sweep compares the versions of uploads, and of nothing else in the bucket, with what was taken in."""
+    return iam.PolicyStatement(
+        actions=["s3:ListBucketVersions"],
         resources=[use.storage.bucket_arn],
         conditions={"StringLike": {"s3:prefix": f"{UPLOADS}*"}},
     )

@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from stacks.contradictions import SettingRefusedError, refuse_contradictions
 from stacks.regions import REGION_VARIABLES, REGIONS_WITH_THE_BUS
 from stacks.rules import Rule, flag, names, one_of, seconds, text, tick, whole, whole_of
+
+__all__ = ["SettingRefusedError", "Settings", "read_settings"]
 
 LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3653)
 """What CloudWatch Logs accepts (PutRetentionPolicy)."""
@@ -20,15 +23,8 @@ LOG_RETENTION_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 
 LONGEST_VISIBILITY_S = 43_200
 """SQS: a message is hidden for at most 12 hours."""
 
-
-PRICED_MODELS = ("claude-haiku-5-5",)
-"""Models that intake can price; a test holds it to the price table. Bedrock puts `anthropic.` before the same id."""
-ROW_FIELDS = ("email", "name", "first name", "last name", "company", "title", "notes")
-"""Columns that the reader knows by several spellings."""
-
-
-class SettingRefusedError(Exception):
-    """One sentence: the setting, what was given, what is allowed."""
+MOST_MICROUSD = 1_000_000_000_000
+"""A million dollars: above that a ceiling is a slip of the finger."""
 
 
 def _setting(default: Any, rule: Rule) -> Any:
@@ -82,6 +78,16 @@ class Settings:
     # A record's event must fit into one PutEvents call of 1 MB, where JSON may spell a character with six bytes.
     max_record_bytes: int = _setting(64 * 1024, whole(1, 128 * 1024, "bytes"))
 
+    # Of the worst case, in micro-dollars; 0: no ceiling. What is over one waits for an operator's approval.
+    max_upload_microusd: int = _setting(10_000_000, whole(0, MOST_MICROUSD, "micro-dollars"))
+    max_day_microusd: int = _setting(50_000_000, whole(0, MOST_MICROUSD, "micro-dollars"))
+
+    quiet_s: int = _setting(300, whole(1, 86_400, "seconds"))
+    stall_s: int = _setting(3600, whole(1, 7 * 86_400, "seconds"))
+    max_sweeps: int = _setting(3, whole(1, 100))
+    object_sweep_s: int = _setting(900, whole(1, 86_400, "seconds"))
+    object_grace_s: int = _setting(300, whole(1, 86_400, "seconds"))
+
     upload_retention_days: int = _setting(400, whole(1, 3650))
     outcome_retention_days: int = _setting(400, whole(1, 3650))
     file_retention_days: int = _setting(400, whole(1, 3650))
@@ -104,26 +110,23 @@ RULES: Mapping[str, Rule] = {each.name: each.metadata["rule"] for each in fields
 
 
 def read_settings(
-    context: Callable[[str], object], environ: Mapping[str, str], given_names: Iterable[str] = ()
+    context: Callable[[str], object],
+    environ: Mapping[str, str],
+    given_names: Iterable[str] = (),
+    setting_names: Iterable[str] = (),
 ) -> Settings:
     """The settings of this synth.
 
-    `context` looks one name up (None: not given); `given_names` are all names in the context, to catch a misspelt one.
-    Raises SettingRefusedError.
+    `context` looks one name up (None: not given); `given_names` are all names in the context, to catch a misspelt one;
+    `setting_names` are names that can only have been meant as settings. Raises SettingRefusedError.
     """
     _refuse_misspelt(given_names)
+    _refuse_unknown(setting_names)
     values = {name: _read(name, given) for name in RULES if (given := context(name)) is not None}
     values.setdefault("region", _region_of(environ))
     values.setdefault("account", environ.get("CDK_DEFAULT_ACCOUNT", ""))
     settings = Settings(**values)
-    for refuse in (
-        _refuse_short_timeouts,
-        _refuse_crossed_sizes,
-        _refuse_foreign_model,
-        _refuse_misspelt_columns,
-        _refuse_backoff,
-    ):
-        refuse(settings)
+    refuse_contradictions(settings)
     return settings
 
 
@@ -167,59 +170,7 @@ def _refuse_misspelt(given_names: Iterable[str]) -> None:
             raise SettingRefusedError(f"setting {given}: there is no such setting; did you mean {near[0]}?")
 
 
-def _refuse_short_timeouts(settings: Settings) -> None:
-    if settings.model_deadline_s + 2 >= settings.classify_timeout_s:
-        raise SettingRefusedError(
-            f"setting classify_timeout_s: {settings.classify_timeout_s} was given; it must be more than "
-            f"model_deadline_s + 2 = {settings.model_deadline_s + 2:g}, or no request could ever be sent."
-        )
-    if settings.stop_before_timeout_s >= settings.intake_timeout_s:
-        raise SettingRefusedError(
-            f"setting stop_before_timeout_s: {settings.stop_before_timeout_s:g} was given; it must be less than "
-            f"intake_timeout_s = {settings.intake_timeout_s}, or intake would stop before it starts."
-        )
-
-
-def _refuse_crossed_sizes(settings: Settings) -> None:
-    for small, large in (("max_field_bytes", "max_record_bytes"), ("max_record_bytes", "max_file_bytes")):
-        if getattr(settings, small) > getattr(settings, large):
-            raise SettingRefusedError(
-                f"setting {small}: {getattr(settings, small)} was given; it must be at most "
-                f"{large} = {getattr(settings, large)}."
-            )
-
-
-def _refuse_foreign_model(settings: Settings) -> None:
-    before, _, name = settings.model_id.rpartition("anthropic.")
-    on_bedrock = name != settings.model_id
-    if (settings.model_provider == "bedrock") != on_bedrock:
-        wanted = "anthropic.… or <region group>.anthropic.…" if settings.model_provider == "bedrock" else "claude-…"
-        raise SettingRefusedError(
-            f"setting model_id: {settings.model_id!r} was given; with model_provider={settings.model_provider} "
-            f"it must be of the form {wanted}"
-        )
-    if name not in PRICED_MODELS:
-        allowed = ", ".join(f"{before}anthropic.{model}" if on_bedrock else model for model in PRICED_MODELS)
-        raise SettingRefusedError(
-            f"setting model_id: {settings.model_id!r} was given, but its price is not known and no file could be "
-            f"priced; it must be one of {allowed}, or be added to functions/classify/prices.py and stacks/settings.py."
-        )
-
-
-def _refuse_misspelt_columns(settings: Settings) -> None:
-    # An unknown column is allowed, but one letter off it would show the model less and change every key.
-    for column in settings.rendered_columns:
-        near = difflib.get_close_matches(column, ROW_FIELDS, n=1, cutoff=0.75)
-        if near and column not in ROW_FIELDS:
-            raise SettingRefusedError(
-                f"setting rendered_columns: {column!r} was given; did you mean {near[0]!r}? A column of that very name "
-                "cannot be shown to the model."
-            )
-
-
-def _refuse_backoff(settings: Settings) -> None:
-    if settings.backoff_base_s > settings.backoff_max_s:
-        raise SettingRefusedError(
-            f"setting backoff_base_s: {settings.backoff_base_s:g} was given; it must be at most "
-            f"backoff_max_s = {settings.backoff_max_s:g}."
-        )
+def _refuse_unknown(names_given: Iterable[str]) -> None:
+    for given in names_given:
+        if given not in RULES:
+            raise SettingRefusedError(f"setting {given}: there is no such setting; stacks/settings.py has all of them.")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -14,14 +15,17 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from stacks.alarms import METRICS_NAMESPACE, Alarms, FailureMetric
+from stacks.alarms import Alarms, FailureMetric, Words
 from stacks.delivery import Delivery
 from stacks.retries import Layer, worst_case_attempts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    """What all workers of a deployment have in common. `deployment` is the prefix of its stacks and alarms."""
+    """What all workers of a deployment have in common.
+
+    `deployment` is the prefix of its stacks and alarms, and the namespace of its workers' own metrics.
+    """
 
     deployment: str
     code: lambda_.Code
@@ -36,6 +40,7 @@ class Worker(Construct):
     `statements` are what its own logic needs; the delivery adds what consuming needs, and nothing else is granted.
     `own_layers` are retries inside the function (an SDK's); more than one retrying layer is refused.
     `own_metrics` are failures that only the function itself can tell; each gets an alarm.
+    `on_error` is what the alarm on its errors says, where an error of this one means more than a failed invocation.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class Worker(Construct):
         memory_mb: int,
         own_layers: Sequence[Layer] = (),
         own_metrics: Sequence[FailureMetric] = (),
+        on_error: Words | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.name = name
@@ -70,7 +76,7 @@ class Worker(Construct):
             memory_size=memory_mb,
             environment={
                 "POWERTOOLS_SERVICE_NAME": name,
-                "POWERTOOLS_METRICS_NAMESPACE": METRICS_NAMESPACE,
+                "POWERTOOLS_METRICS_NAMESPACE": shared.deployment,
                 **opened.environment,
                 **environment,
             },
@@ -80,12 +86,13 @@ class Worker(Construct):
         self.work_queue = opened.work
         self.dead_letters: dict[str, sqs.Queue] = {key: each.queue for key, each in opened.dead_letters.items()}
         alarms = Alarms(self, "Alarms", prefix=shared.deployment, topic=shared.alerts)
-        alarms.function_failures(name, self.function)
+        alarms.function_failures(name, self.function, on_error)
         for own in own_metrics:
             alarms.own_metric(name, own)
         for key, each in opened.dead_letters.items():
             alarms.queue_depth(key, each.queue, each.failure, each.first)
         delivery.connect(self, name, self.function, opened, alarms)
+        self.alarms: Sequence[cloudwatch.IAlarm] = alarms.made
 
     def _log_group(self, shared: Shared) -> logs.LogGroup:
         log_group = logs.LogGroup(self, "Logs", removal_policy=shared.removal_policy)

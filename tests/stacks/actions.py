@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from tests.stacks.calls import Call, Reach, Source
 
 SECRET = "arn:<name>:secretsmanager:<name>:<name>:secret:prospect-uploader/anthropic-??????"
-TABLES = {
-    "functions.effects.table": "Idempotency",
-    "functions.uploads.rows": "Prospects",
-    "functions.uploads.table": "Prospects",
-}
+TABLES = {"functions.effects": "Idempotency", "functions.uploads": "Prospects"}
+"""The table that the modules of a folder work on."""
+
+INDEXES = {"ATTENTION_INDEX": "<name>/index/attention"}
 PREFIXES = {"functions.intake.source": "<name>/uploads/*", "functions.finish.storage": "<name>/results/*"}
 QUEUES = {"QueueUrl=self._queue_url": "ClassifyQueue", "QueueUrl=self._dlq_url": "ClassifyDlq"}
 
@@ -36,10 +35,15 @@ OBJECT_ACTIONS = {
     "complete_multipart_upload": "PutObject",
     "abort_multipart_upload": "AbortMultipartUpload",
 }
-QUEUE_ACTIONS = {"send_message": "SendMessage", "change_message_visibility": "ChangeMessageVisibility"}
+QUEUE_ACTIONS = {
+    "send_message": "SendMessage",
+    "change_message_visibility": "ChangeMessageVisibility",
+    "get_queue_attributes": "GetQueueAttributes",
+}
 OTHERS = {
     "put_events": ("events:PutEvents Bus",),
     "publish": ("sns:Publish Alerts", "kms:Decrypt AlertsKey", "kms:GenerateDataKey AlertsKey"),
+    "list_object_versions": ("s3:ListBucketVersions Uploads",),
     "invoke": ("lambda:InvokeFunction IntakeFunction",),
     "get_secret_value": (f"secretsmanager:GetSecretValue {SECRET}",),
 }
@@ -50,8 +54,12 @@ def called_by(source: Source, worker: str) -> set[str]:
     reach = Reach(source, f"functions.{worker}.handler")
     found = {action for call in reach.calls() for action in _needed_by(call)}
     for module, kinds in reach.transaction_kinds().items():
-        found |= {f"dynamodb:{IN_TRANSACTIONS[kind]} {TABLES[module]}" for kind in kinds}
-    return found
+        found |= {f"dynamodb:{IN_TRANSACTIONS[kind]} {_table(module)}" for kind in kinds}
+    return found | {f"dynamodb:Query {INDEXES[index]}" for index in reach.arguments_named("IndexName")}
+
+
+def _table(module: str) -> str:
+    return TABLES[module.rpartition(".")[0]]
 
 
 def _needed_by(call: Call) -> Iterator[str]:
@@ -59,7 +67,7 @@ def _needed_by(call: Call) -> Iterator[str]:
         # Allowed by the actions it consists of.
         return
     if call.operation in TABLE_ACTIONS:
-        yield f"dynamodb:{TABLE_ACTIONS[call.operation]} {TABLES[call.module]}"
+        yield f"dynamodb:{TABLE_ACTIONS[call.operation]} {_table(call.module)}"
     elif call.operation in ("get_object", "head_object"):
         yield from (f"s3:{action} {PREFIXES[call.module]}" for action in _reading(call.arguments))
     elif call.operation in OBJECT_ACTIONS:

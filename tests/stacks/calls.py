@@ -106,13 +106,23 @@ class Reach:
         }
 
     def transaction_kinds(self) -> dict[str, set[str]]:
-        """Put, Update, Delete and ConditionCheck as keys in what gives itself to a transaction, by module."""
+        """Put, Update, Delete and ConditionCheck as keys of what may become part of a transaction, by module."""
         found: dict[str, set[str]] = {}
         for method in self.methods:
-            if any(call.name == "_transact" for call in _method_calls(method.node)):
-                constants = (each.value for each in ast.walk(method.node) if isinstance(each, ast.Constant))
-                found.setdefault(method.module, set()).update(each for each in constants if each in KINDS)
+            keys = (key for each in ast.walk(method.node) if isinstance(each, ast.Dict) for key in each.keys)
+            kinds = {key.value for key in keys if isinstance(key, ast.Constant) and key.value in KINDS}
+            if kinds:
+                found.setdefault(method.module, set()).update(kinds)
         return found
+
+    def arguments_named(self, name: str) -> set[str]:
+        """What is given to an argument of this name, as it is written."""
+        return {
+            ast.unparse(keyword.value)
+            for method in self.methods
+            for keyword in ast.walk(method.node)
+            if isinstance(keyword, ast.keyword) and keyword.arg == name
+        }
 
     def _is_root(self, method: Method) -> bool:
         if not method.owner:

@@ -58,6 +58,12 @@ def test_it_refuses_a_wrong_setting_in_one_sentence_and_without_a_traceback(tmp_
     assert done.stderr == "setting max_paid_attempts: '0' was given; it must be a whole number from 1 to 5.\n"
 
 
+def test_without_the_cdk_cli_it_refuses_a_setting_that_there_is_not(tmp_path: Path) -> None:
+    done = run_app(tmp_path, {"ceiling": "5"})
+    assert done.returncode == 1
+    assert done.stderr == "setting ceiling: there is no such setting; stacks/settings.py has all of them.\n"
+
+
 def test_a_bundle_that_cannot_be_built_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_OFFLINE", "1")
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "empty"))

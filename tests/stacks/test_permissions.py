@@ -106,10 +106,11 @@ def test_every_call_of_aws_is_on_a_client_that_is_called_one(source: Source) -> 
     assert source.unknown_calls() == []
 
 
-def test_intake_may_list_only_where_it_may_read(templates: Templates) -> None:
-    role = templates.role_of(templates.worker_functions()["intake"])
+@pytest.mark.parametrize(("name", "action"), [("intake", "s3:ListBucket"), ("finish", "s3:ListBucketVersions")])
+def test_uploads_are_all_that_can_be_listed(templates: Templates, name: str, action: str) -> None:
+    role = templates.role_of(templates.worker_functions()[name])
     statements = [each for policy in role.properties["Policies"] for each in policy["PolicyDocument"]["Statement"]]
-    (listing,) = [each for each in statements if "s3:ListBucket" in listed(each["Action"])]
+    (listing,) = [each for each in statements if action in listed(each["Action"])]
     assert listing["Condition"] == {"StringLike": {"s3:prefix": "uploads/*"}}
     assert [each for each in statements if "Condition" in each] == [listing]
 

@@ -6,8 +6,9 @@ import pytest
 
 from functions.classify.prices import PRICES
 from functions.intake.header import ALIASES
+from stacks.contradictions import PRICED_MODELS, ROW_FIELDS, SettingRefusedError
 from stacks.regions import REGIONS_WITH_THE_BUS
-from stacks.settings import PRICED_MODELS, ROW_FIELDS, RULES, SettingRefusedError, read_settings
+from stacks.settings import RULES, read_settings
 from tests.stacks.templates import settings_of
 
 WRONG = [
@@ -43,6 +44,13 @@ WRONG = [
     ("classify_memory_mb", 64, "a whole number from 128 to 10240"),
     ("max_record_bytes", 131_073, "a whole number from 1 to 131072 bytes"),
     ("log_retention_days", 31, "one of 1, 3, 5, 7, 14, 30"),
+    ("max_upload_microusd", -1, "a whole number from 0 to 1000000000000 micro-dollars"),
+    ("max_day_microusd", "12.50", "a whole number from 0 to 1000000000000 micro-dollars"),
+    ("quiet_s", 0, "a whole number from 1 to 86400 seconds"),
+    ("stall_s", 604_801, "a whole number from 1 to 604800 seconds"),
+    ("max_sweeps", 0, "a whole number from 1 to 100"),
+    ("object_sweep_s", 0, "a whole number from 1 to 86400 seconds"),
+    ("object_grace_s", "soon", "a whole number from 1 to 86400 seconds"),
     ("bus_retention_days", 366, "a whole number from 1 to 365"),
 ]
 
@@ -52,6 +60,10 @@ WRONG_TOGETHER = [
     ({"max_field_bytes": 70_000}, "setting max_field_bytes: 70000 was given", "at most max_record_bytes = 65536"),
     ({"max_file_bytes": 9_999}, "setting max_record_bytes: 65536 was given", "at most max_file_bytes = 9999"),
     ({"backoff_base_s": 901}, "setting backoff_base_s: 901 was given", "at most backoff_max_s = 900"),
+    ({"quiet_s": 59}, "setting quiet_s: 59 was given", "at least tick_s = 60"),
+    ({"stall_s": 200}, "setting stall_s: 200 was given", "at least quiet_s = 300"),
+    ({"stall_s": 899}, "setting stall_s: 899 was given", "at least backoff_max_s = 900"),
+    ({"object_sweep_s": 59}, "setting object_sweep_s: 59 was given", "at least tick_s = 60"),
     ({"model_provider": "bedrock"}, "setting model_id: 'claude-haiku-5-5' was given", "anthropic."),
     ({"model_id": "claude-sonnet-9"}, "setting model_id: 'claude-sonnet-9' was given", "one of claude-haiku-5-5"),
     (
@@ -80,6 +92,7 @@ def test_settings_that_contradict_each_other_are_refused(context: dict[str, obje
         settings_of(**context)
     assert str(refused.value).startswith(start)
     assert allowed in str(refused.value)
+    assert str(refused.value).endswith(".")
 
 
 @pytest.mark.parametrize("region", ["eu-west-2", "us-west-1", "ca-central-1", "sa-east-1", "eu-west-3", "nowhere"])
@@ -129,6 +142,13 @@ def test_a_misspelt_setting_is_named_with_the_one_that_was_meant() -> None:
         SettingRefusedError, match="setting alert_emial: there is no such setting; did you mean alert_email"
     ):
         read_settings({}.get, {}, ["alert_emial"])
+
+
+def test_a_name_that_can_only_be_a_setting_is_refused_though_it_is_like_none() -> None:
+    with pytest.raises(
+        SettingRefusedError, match=r"setting my-team: there is no such setting; stacks/settings\.py has"
+    ):
+        read_settings({}.get, {}, ["my-team"], ["my-team"])
 
 
 def test_the_cdks_own_context_is_no_misspelt_setting() -> None:
