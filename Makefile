@@ -1,6 +1,6 @@
 # Everything a newcomer and CI run. `make demo` and `make test` install what they need first.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint lock bundle clean
+.PHONY: help install demo walk test lint bundle bench soak costs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -25,6 +25,9 @@ install: .venv/.installed ## .venv with everything pinned
 demo: install ## A CSV through the real stacks and handlers on a local cloud; FILE=... for your own
 	@$(BIN)/prospects local demo -- "$$DEMO_FILE"
 
+walk: install ## What goes wrong, and what an operator does then, step by step on a local cloud
+	@$(BIN)/python -m examples.walk
+
 test: install ## All tests, with lint and types
 	@started=$$(date +%s); $(MAKE) --no-print-directory lint && $(BIN)/pytest -n 2 --dist loadfile; code=$$?; \
 	echo "make test took $$(( $$(date +%s) - started )) s"; exit $$code
@@ -38,10 +41,25 @@ lint: install ## Format, rules, types and layers
 bundle: install ## The arm64 asset as it ships, into build/
 	@$(BIN)/python -m stacks.bundle build/bundle
 
+bench: install build/peers/.installed ## The bars of speed, memory and requests, measured beside peers; ROWS=...
+	@$(BIN)/python -m bench $(if $(ROWS),--rows $(ROWS))
+
+build/peers/.installed: requirements-bench.txt
+	@$(BIN)/python -m venv build/peers
+	@$(UV) pip install --quiet --python build/peers/bin/python --require-hashes -r requirements-bench.txt
+	@touch $@
+
+soak: install ## A large file through the local cloud while intake is killed; ROWS=...
+	@$(BIN)/python -m bench.soak $(if $(ROWS),--rows $(ROWS))
+
+costs: install ## docs/costs.md, from counted calls and the price list
+	@$(BIN)/python -m bench.costs
+
 lock: ## The requirements*.txt, anew from the *.in
 	@$(UV) pip compile --quiet --no-header --generate-hashes --python-version 3.13 --python-platform aarch64-manylinux_2_34 functions/requirements.in -o functions/requirements.txt
 	@$(UV) pip compile --quiet --no-header --generate-hashes --universal --python-version 3.11 -c functions/requirements.txt requirements.in -o requirements.txt
 	@$(UV) pip compile --quiet --no-header --generate-hashes --universal --python-version 3.11 -c requirements.txt requirements-dev.in -o requirements-dev.txt
+	@$(UV) pip compile --quiet --no-header --generate-hashes --universal --python-version 3.11 requirements-bench.in -o requirements-bench.txt
 
 clean: ## Everything that was made here
 	@rm -rf .venv build cdk.out results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
