@@ -11,6 +11,7 @@ from rich.text import Text
 from cli.reports import FileReport, RowReport, RunReport
 from cli.text import plain
 from functions.finish.summary import usd
+from functions.operate.advice import advice_of
 
 STAND_IN = "the local stand-in, which scores by a few stated rules and is no model"
 MAX_ROWS = 60
@@ -45,7 +46,7 @@ def show_file(console: Console, file: FileReport, answered_by: str) -> None:
     if len(file.rows) > MAX_ROWS:
         where = "the results CSV" if file.results_csv else "--json"
         print_line(console, f"  … and {len(file.rows) - MAX_ROWS:,} more rows; {where} has them all.")
-    for line in _counts(file):
+    for line in (*_columns(file), *_counts(file, answered_by), *_advice(file)):
         print_line(console, f"  {line}")
     console.print()
 
@@ -85,7 +86,13 @@ def _rows(rows: Sequence[RowReport], answered_by: str) -> Table:
     return table
 
 
-def _counts(file: FileReport) -> list[str]:
+def _columns(file: FileReport) -> list[str]:
+    shown = ", ".join(f"{key} ({plain(written)})" for key, written in file.shown_columns)
+    others = ", ".join(map(plain, file.other_columns))
+    return [f"columns {shown}" + (f"; not shown to the model: {others}" if others else "")] if shown else []
+
+
+def _counts(file: FileReport, answered_by: str) -> list[str]:
     counts, ended = file.counts, file.ended
     lines = [
         f"records {counts.records:,} = {counts.valid:,} valid + {counts.rejected:,} rejected"
@@ -97,12 +104,19 @@ def _counts(file: FileReport) -> list[str]:
     ]
     if file.labels:
         lines.append("labels  " + ", ".join(f"{plain(label)} {count:,}" for label, count in file.labels.items()))
-    lines.append(f"cost    {usd(ended.cost_microusd)}")
+    supposed = " (what these requests would have cost)" if answered_by == STAND_IN and ended.cost_microusd else ""
+    lines.append(f"cost    {usd(ended.cost_microusd)}{supposed}")
     if file.encoding_guessed:
         lines.append("note    the file is not UTF-8; it was read as Windows-1252, which is a guess")
     if file.results_csv:
         lines.append(f"results {plain(file.results_csv)}")
     return lines
+
+
+def _advice(file: FileReport) -> list[str]:
+    """What to do about each reason for which a valid row has no label, once."""
+    reasons = dict.fromkeys(row.reason for row in file.rows if row.outcome in {"failed", "unknown"})
+    return [f"{reason}: {advice_of(reason)}" for reason in reasons]
 
 
 def print_line(console: Console, text: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from cli.uploading import Standing
 from functions.finish.rows import OpenSource, RowItems, RowResult, read_rows
 from functions.finish.tally import Tally
+from functions.intake.header import FIRST_NAME, LAST_NAME, NAME, resolve
 from functions.uploads.model import Counts, RowCounts, Upload
 
 
@@ -59,6 +60,9 @@ class FileReport:
     sentence: str | None = None
     repeated: bool = False
     encoding_guessed: bool = False
+    shown_columns: Sequence[tuple[str, str]] = ()
+    """What the model is shown: canonical name and the file's own header."""
+    other_columns: Sequence[str] = ()
     results_csv: str | None = None
 
     @property
@@ -122,6 +126,7 @@ def file_report(
             rows.append(RowReport.of(result))
         if result.item is not None:
             keys.add(result.item.key)
+    shown, others = _columns(upload)
     return FileReport(
         file,
         upload.state,
@@ -133,8 +138,24 @@ def file_report(
         upload_id=upload.upload_id,
         repeated=not item.first,
         encoding_guessed=upload.encoding_guessed,
+        shown_columns=shown,
+        other_columns=others,
         results_csv=results_csv,
     )
+
+
+def _columns(upload: Upload) -> tuple[list[tuple[str, str]], list[str]]:
+    """Of the file's headers: those the model is shown, with what they were taken for, and all others."""
+    header = resolve(upload.header)
+    shown, others = [], []
+    for written, key in zip(header.written, header.keys, strict=True):
+        # A name may be made of two columns, which are then shown as one.
+        as_shown = NAME if key in {FIRST_NAME, LAST_NAME} and NAME not in header.columns else key
+        if as_shown in upload.columns:
+            shown.append((str(key), written))
+        elif written:
+            others.append(written)
+    return shown, others
 
 
 def _ended(ended: RowCounts, upload: Upload, *, first: bool) -> RowCounts:

@@ -38,7 +38,11 @@ ALIASES: dict[str, tuple[tuple[str, ...], ...]] = {
         ("company / account", "account name", "account", "employer", "business name"),
         ("associated company", "primary associated company", "primary company", "current company"),
     ),
-    "title": (("job title", "position", "job position"), ("title",), ("role", "job role", "contact title")),
+    "title": (
+        ("job title", "position", "job position"),
+        ("title",),
+        ("role", "job role", "contact title", "organization title", "organisation title"),
+    ),
     "notes": (
         ("notes", "note"),
         ("comments", "comment", "remarks"),

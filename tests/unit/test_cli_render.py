@@ -160,3 +160,19 @@ def test_progress_at_a_terminal_is_a_bar_that_is_gone_afterwards() -> None:
 )
 def test_what_goes_on_is_said_in_words(standing: Standing, words: str) -> None:
     assert doing(standing) == words
+
+
+def test_the_columns_that_the_model_is_shown_are_named_and_so_are_the_others() -> None:
+    text = shown(a_file(shown_columns=[("email", "E-Mail"), ("title", "Position")], other_columns=["Firma"]))
+    assert "columns email (E-Mail), title (Position); not shown to the model: Firma" in text
+
+
+def test_each_reason_without_a_label_says_once_what_to_do() -> None:
+    failed = [RowReport(n, n + 1, "failed", "", "llm_overloaded", "") for n in (1, 2)]
+    text = shown(a_file(rows=failed))
+    assert text.count("llm_overloaded: Nothing was billed; retry the upload's failures") == 1
+
+
+def test_what_was_not_paid_is_not_called_a_cost() -> None:
+    assert "1.234567 USD (what these requests would have cost)" in shown(a_file())
+    assert "would have cost" not in shown(a_file(), answered_by="Claude")
