@@ -28,6 +28,9 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
     outdir = Path(environ.get("CDK_OUTDIR") or ROOT / "cdk.out")
     # The CLI's context (-c, CDK_CONTEXT_JSON) goes before these; without the CLI nobody else reads them.
     defaults = json.loads((ROOT / "cdk.json").read_text())["context"]
+    if not _is_context(environ.get("CDK_CONTEXT_JSON", "{}")):
+        _say('CDK_CONTEXT_JSON: it must be one JSON object of settings, like {"max_receives": 5}.')
+        return 1
     app = App(context=defaults, outdir=str(outdir), analytics_reporting=False)
     try:
         context = app.node.get_all_context()
@@ -39,6 +42,13 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
         return 1
     check(app, settings)
     return _synth(app, outdir)
+
+
+def _is_context(given: str) -> bool:
+    try:
+        return isinstance(json.loads(given), dict)
+    except ValueError:
+        return False
 
 
 def _meant_as_settings(environ: Mapping[str, str]) -> list[str]:
