@@ -77,13 +77,16 @@ def test_down_says_what_it_found_and_did(monkeypatch: pytest.MonkeyPatch, ended:
 
 
 WAITS = """
-import time
+import signal, sys, time
 from cli import main
+
+# Whatever started the tests may ignore it, as nohup does; what is ignored stays so in every child.
+signal.signal(signal.SIGHUP, signal.Handlers[sys.argv[1]])
 
 def wait():
     try:
         print("waiting", flush=True)
-        time.sleep(600)
+        time.sleep(20)
     finally:
         print("cleaned up", flush=True)
 
@@ -94,10 +97,24 @@ main.main()
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_ended_from_outside_cleans_up(number: signal.Signals) -> None:
-    root = Path(__file__).parents[2]
-    with subprocess.Popen([sys.executable, "-c", WAITS], stdout=subprocess.PIPE, text=True, cwd=root) as command:
-        assert command.stdout is not None
-        assert command.stdout.readline() == "waiting\n"
+    with waiting("SIG_DFL") as command:
         command.send_signal(number)
-        assert command.stdout.read() == "cleaned up\n"
-    assert command.returncode == 128 + number
+        said, _ = command.communicate(timeout=10)
+    assert (said, command.returncode) == ("cleaned up\n", 128 + number)
+
+
+def test_a_command_started_with_nohup_goes_on_when_the_terminal_closes() -> None:
+    with waiting("SIG_IGN") as command:
+        command.send_signal(signal.SIGHUP)
+        command.send_signal(signal.SIGTERM)
+        said, _ = command.communicate(timeout=10)
+    assert (said, command.returncode) == ("cleaned up\n", 128 + signal.SIGTERM)
+
+
+def waiting(on_hangup: str) -> subprocess.Popen[str]:
+    """The command at work, with what its starter did to SIGHUP."""
+    program = [sys.executable, "-c", WAITS, on_hangup]
+    command = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+    assert command.stdout is not None
+    assert command.stdout.readline() == "waiting\n"
+    return command
