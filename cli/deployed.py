@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, NoCredentialsError
 
 from cli.errors import CommandError
 from cli.sentences import code_of
-from cli.text import plain
+from functions.text import one_line
 from local.running import dead_letter_depths
 
 STACKS = ("Storage", "Messaging", "Classification")
@@ -55,7 +55,9 @@ def session_for(region: str | None) -> boto3.Session:
         raise CommandError(NO_REGION_SET)
     known = [each for part in session.get_available_partitions() for each in _regions(session, part)]
     if session.region_name not in known:
-        raise CommandError(f"{plain(session.region_name)} is no AWS Region; name one with --region, such as eu-west-1.")
+        raise CommandError(
+            f"{one_line(session.region_name)} is no AWS Region; name one with --region, such as eu-west-1."
+        )
     return session
 
 
@@ -77,7 +79,7 @@ def find_stacks(session: boto3.Session, name: str, account: str) -> DeployedClou
         stack = _stack(cloudformation, f"{name}{part}")
         if stack is None:
             raise CommandError(
-                f"There is no stack {plain(name)}{part} in {place}: deploy it with `cdk deploy --all`, name another "
+                f"There is no stack {one_line(name)}{part} in {place}: deploy it with `cdk deploy --all`, name another "
                 "with --region or --name, or start a local cloud with `prospects local up`."
             )
         outputs |= {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", ())}

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from cli.errors import CommandError
-from cli.text import plain
+from functions.text import one_line
 
 
 def write_whole(target: Path, chunks: Iterable[bytes]) -> None:
@@ -25,7 +25,7 @@ def write_whole(target: Path, chunks: Iterable[bytes]) -> None:
         part = None
     except OSError as error:
         reason = (error.strerror or "input/output error").lower()
-        raise CommandError(f"the results cannot be written to {plain(str(target))}: {reason}.") from None
+        raise CommandError(f"the results cannot be written to {one_line(str(target))}: {reason}.") from None
     finally:
         if part is not None:
             part.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from cli.cloud import Cloud
 from cli.errors import NotSoError
 from cli.sentences import code_of
-from cli.text import plain
+from functions.text import one_line
 from functions.uploads.model import ObjectItem, Upload
 from functions.uploads.table import UploadsTable
 
@@ -63,7 +63,7 @@ class Finder:
         found = self.find(text)
         if found.upload is not None:
             return found.upload
-        name = plain(found.object_key.removeprefix(UPLOADS))
+        name = one_line(found.object_key.removeprefix(UPLOADS))
         if found.item is not None and found.item.refusal is not None:
             raise NotSoError(f"{name} was refused ({found.item.refusal}), so there is no upload: {found.item.sentence}")
         raise NotSoError(f"{name} has not been taken in yet; look again in a moment with `prospects status`.")
@@ -98,8 +98,8 @@ class Finder:
         except ClientError as error:
             if code_of(error) in _NOT_THERE:
                 raise NotSoError(
-                    f"There is no upload and no uploaded file of the name {plain(text)} here (an id may be shortened "
-                    f"to {SHORTEST} characters); `prospects status` lists what there is."
+                    f"There is no upload and no uploaded file of the name {one_line(text)} here (an id may be "
+                    f"shortened to {SHORTEST} characters); `prospects status` lists what there is."
                 ) from None
             raise
         item = self.table.get_object(key, version)

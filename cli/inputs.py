@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cli.errors import CommandError
-from cli.text import plain
+from functions.text import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def input_files(paths: Sequence[Path]) -> list[InputFile]:
 
 
 def _input_file(path: Path) -> InputFile:
-    shown = plain(str(path))
+    shown = one_line(str(path))
     if path.is_dir():
         raise CommandError(f"{shown} is a folder; name a CSV file in it.")
     if not path.exists():
@@ -52,5 +52,5 @@ def _input_file(path: Path) -> InputFile:
 def results_folder(path: Path) -> Path:
     """Where results will be written. Raises CommandError where that can never be a folder."""
     if path.exists() and not path.is_dir():
-        raise CommandError(f"{plain(str(path))} is not a folder; results cannot be written there.")
+        raise CommandError(f"{one_line(str(path))} is not a folder; results cannot be written there.")
     return path

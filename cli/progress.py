@@ -13,8 +13,8 @@ from rich.progress import Progress as Bars
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from cli.text import plain
 from cli.uploading import Standing
+from functions.text import one_line
 
 PLAIN_EVERY_S = 2.0
 """A plain line about rows is written at most this often, besides the first and the last."""
@@ -82,7 +82,7 @@ class PlainProgress:
 
     @contextmanager
     def file(self, name: str) -> Iterator[Watched]:
-        yield _PlainFile(plain(name), self._line, self._clock)
+        yield _PlainFile(one_line(name), self._line, self._clock)
 
     def _line(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -121,7 +121,7 @@ class BarProgress:
     def file(self, name: str) -> Iterator[Watched]:
         bars, task = self._begin(name)
         try:
-            yield _BarFile(bars, task, plain(name))
+            yield _BarFile(bars, task, one_line(name))
         finally:
             self.end()
 
@@ -134,7 +134,7 @@ class BarProgress:
         self.end()
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), _RowsBar(), _RowsDone())
         self._bars = Bars(*columns, TimeElapsedColumn(), console=self._console, transient=True)
-        task = self._bars.add_task(plain(text), total=None)
+        task = self._bars.add_task(one_line(text), total=None)
         self._bars.start()
         return self._bars, task
 

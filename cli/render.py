@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.reports import FileReport, RowReport, RunReport
-from cli.text import plain
 from functions.finish.summary import usd
 from functions.operate.advice import advice_of
+from functions.text import one_line
 
 STAND_IN = "the local stand-in, which scores by a few stated rules and is no model"
 MAX_ROWS = 60
@@ -37,7 +37,7 @@ def show_run(console: Console, run: RunReport, answered_by: str) -> None:
 def show_file(console: Console, file: FileReport, answered_by: str) -> None:
     console.print(_title(file), soft_wrap=True)
     if file.sentence:
-        print_line(console, f"  {plain(file.sentence)}")
+        print_line(console, f"  {one_line(file.sentence)}")
     if file.upload_id is None:
         console.print()
         return
@@ -62,7 +62,7 @@ def show_totals(console: Console, run: RunReport, answered_by: str) -> None:
 
 def _title(file: FileReport) -> Text:
     style = {"done": "bold green", "refused": "bold red"}.get(file.state, "bold yellow")
-    title = Text(plain(file.file), style="bold").append(": ").append(file.state.replace("_", " "), style=style)
+    title = Text(one_line(file.file), style="bold").append(": ").append(file.state.replace("_", " "), style=style)
     if file.repeated:
         title.append(" (these bytes were uploaded before: no row is paid again)", style="not bold")
     return title
@@ -80,15 +80,15 @@ def _rows(rows: Sequence[RowReport], answered_by: str) -> Table:
             str(row.row),
             str(row.line),
             Text(row.outcome, style=COLOURS.get(row.outcome, "")),
-            Text(plain(row.label), style=COLOURS.get(row.label, "")),
-            Text(plain(f"{row.reason}: {row.detail}" if row.detail else row.reason)),
+            Text(one_line(row.label), style=COLOURS.get(row.label, "")),
+            Text(one_line(f"{row.reason}: {row.detail}" if row.detail else row.reason)),
         )
     return table
 
 
 def _columns(file: FileReport) -> list[str]:
-    shown = ", ".join(f"{key} ({plain(written)})" for key, written in file.shown_columns)
-    others = ", ".join(map(plain, file.other_columns))
+    shown = ", ".join(f"{key} ({one_line(written)})" for key, written in file.shown_columns)
+    others = ", ".join(map(one_line, file.other_columns))
     return [f"columns {shown}" + (f"; not shown to the model: {others}" if others else "")] if shown else []
 
 
@@ -103,13 +103,13 @@ def _counts(file: FileReport, answered_by: str) -> list[str]:
         f"known   {ended.known:,} answered from stored outcomes, without a request",
     ]
     if file.labels:
-        lines.append("labels  " + ", ".join(f"{plain(label)} {count:,}" for label, count in file.labels.items()))
+        lines.append("labels  " + ", ".join(f"{one_line(label)} {count:,}" for label, count in file.labels.items()))
     supposed = " (what these requests would have cost)" if answered_by == STAND_IN and ended.cost_microusd else ""
     lines.append(f"cost    {usd(ended.cost_microusd)}{supposed}")
     if file.encoding_guessed:
         lines.append("note    the file is not UTF-8; it was read as Windows-1252, which is a guess")
     if file.results_csv:
-        lines.append(f"results {plain(file.results_csv)}")
+        lines.append(f"results {one_line(file.results_csv)}")
     return lines
 
 

@@ -11,9 +11,9 @@ from cli.files import write_whole
 from cli.inputs import InputFile
 from cli.progress import Progress
 from cli.reports import FileReport, RunReport, file_report
-from cli.text import plain
 from cli.uploading import Standing, Uploader
 from functions.finish.storage import source_of
+from functions.text import one_line
 from functions.uploads.model import Upload
 
 
@@ -46,9 +46,9 @@ class Runner:
     def _still_open(self, file: InputFile, standing: Standing) -> str:
         waited = f"after {self._patience_s:g} s in which nothing changed"
         if standing.upload is None:
-            return f"{plain(file.given)} has not been admitted {waited}; it is reported as running."
+            return f"{one_line(file.given)} has not been admitted {waited}; it is reported as running."
         valid = standing.upload.counts.valid
-        return f"{plain(file.given)}: {valid - standing.terminal} of {valid} valid rows are still open {waited}."
+        return f"{one_line(file.given)}: {valid - standing.terminal} of {valid} valid rows are still open {waited}."
 
     def _download(self, upload: Upload) -> str | None:
         if upload.results_key is None:

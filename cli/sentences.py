@@ -11,7 +11,7 @@ from botocore import exceptions as boto
 from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.errors import CommandError
-from functions.effects.table import UnreadKeysError
+from functions.batch_get import UnreadKeysError
 from functions.finish.rows import RowsDisagreeError
 from functions.intake.source import SourceError, SourceGone
 from functions.operate.errors import OperateError

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from cli.doctor.report import Finding, Report
 from cli.render import print_line
-from cli.text import plain
+from functions.text import one_line
 
 MARKS = {
     "ok": ("ok", "green"),
@@ -29,9 +29,9 @@ def show_finding(console: Console, name: str, finding: Finding) -> None:
     table.add_column(width=_MARK_WIDTH)
     table.add_column(width=_NAME_WIDTH)
     table.add_column(overflow="fold")
-    table.add_row(Text(mark, style=style), Text(name, style="bold"), Text(plain(found)))
+    table.add_row(Text(mark, style=style), Text(name, style="bold"), Text(one_line(found)))
     if finding.todo:
-        table.add_row("", "", Text(f"→ {plain(finding.todo)}"))
+        table.add_row("", "", Text(f"→ {one_line(finding.todo)}"))
     console.print(table, highlight=False)
 
 
@@ -39,4 +39,4 @@ def show_sum(console: Console, report: Report) -> None:
     states: Counter[str] = Counter(finding.state for _, finding in report.findings)
     told = ", ".join(f"{states[state]} {state.replace('_', ' ')}" for state in MARKS if states[state])
     console.print()
-    print_line(console, f"{len(report.findings)} checks on {plain(report.where)}: {told}")
+    print_line(console, f"{len(report.findings)} checks on {one_line(report.where)}: {told}")

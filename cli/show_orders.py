@@ -11,11 +11,11 @@ from rich.text import Text
 from cli.finding import UPLOADS
 from cli.operating import Price, RetryPlan
 from cli.render import COLOURS, print_line
-from cli.text import plain
 from functions.finish.summary import usd
 from functions.operate.approve import Plan
 from functions.operate.audit import Audit
 from functions.operate.failures import Failure
+from functions.text import one_line
 from functions.uploads.model import Upload
 
 _NONE = "-"
@@ -26,7 +26,7 @@ def show_approval(console: Console, upload: Upload, found: Plan, price: Price, w
     counts = found.counts
     _title(console, upload, f"{found.to_ask:,} rows to ask the model, {found.known:,} known")
     for line in (
-        f"upload      {found.upload_id} on {plain(where)}",
+        f"upload      {found.upload_id} on {one_line(where)}",
         f"records     {counts.records:,} = {counts.valid:,} valid + {counts.rejected:,} rejected"
         f" + {counts.duplicates:,} duplicate + {counts.blank:,} blank",
         f"known       {found.known:,} rows are answered from stored outcomes, at {usd(0)}",
@@ -39,7 +39,7 @@ def show_approval(console: Console, upload: Upload, found: Plan, price: Price, w
 def show_retry(console: Console, upload: Upload, found: RetryPlan, where: str) -> None:
     _title(console, upload, f"{found.rows:,} failed rows to ask again")
     for line in (
-        f"upload      {found.upload_id} on {plain(where)}",
+        f"upload      {found.upload_id} on {one_line(where)}",
         f"to ask      {found.rows:,} rows that failed, unbilled",
         *_price_lines(found.price),
     ):
@@ -64,7 +64,7 @@ def show_failures(console: Console, upload: Upload, found: Sequence[Failure], to
         outcome = Text(each.outcome, style=COLOURS.get(each.outcome, ""))
         # An outage fails many rows alike, and says the same of each.
         advice, above = ("as above" if each.advice == above else each.advice), each.advice
-        table.add_row(str(each.row), str(each.line), outcome, Text(plain(reason)), Text(advice))
+        table.add_row(str(each.row), str(each.line), outcome, Text(one_line(reason)), Text(advice))
     console.print(table)
     if len(found) < total:
         print_line(console, f"… and {total - len(found):,} more; --limit shows more, --json all of them.")
@@ -103,16 +103,16 @@ def show_audit(console: Console, audit: Audit) -> None:
     }
     for name, value in pairs.items():
         if value:
-            print_line(console, f"{name:<13}{plain(value)}")
+            print_line(console, f"{name:<13}{one_line(value)}")
     for decision in audit.decisions:
         print_line(
             console,
-            f"{'decided':<13}{decision.at} {plain(f'{decision.event}, by {decision.actor}: {decision.reason}')}",
+            f"{'decided':<13}{decision.at} {one_line(f'{decision.event}, by {decision.actor}: {decision.reason}')}",
         )
 
 
 def _title(console: Console, upload: Upload, what: str) -> None:
-    name = plain(upload.object_key.removeprefix(UPLOADS))
+    name = one_line(upload.object_key.removeprefix(UPLOADS))
     console.print(Text(name, style="bold").append(f": {what}", style="not bold"), soft_wrap=True)
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from cli.render import print_line
 from cli.statuses import timestamp
-from cli.text import plain
+from functions.text import one_line
 from local.outbox import Notice
 
 
@@ -25,6 +25,6 @@ def show_outbox(console: Console, notices: Sequence[Notice], *, last: int | None
     first = 0 if last is None else max(0, len(notices) - last)
     for number, notice in enumerate(notices[first:], first + 1):
         console.rule(Text(f"{number} of {len(notices)}, {timestamp(notice.at)}"), align="left", style="bright_black")
-        console.print(Text(plain(notice.subject), style="bold"), soft_wrap=True)
+        console.print(Text(one_line(notice.subject), style="bold"), soft_wrap=True)
         for line in notice.text.splitlines():
-            print_line(console, plain(line))
+            print_line(console, one_line(line))

@@ -9,9 +9,9 @@ from rich.text import Text
 from cli.finding import UPLOADS
 from cli.render import print_line
 from cli.statuses import Overview, Status, timestamp
-from cli.text import plain
 from functions.finish.summary import usd
 from functions.operate.advice import advice_of
+from functions.text import one_line
 from functions.uploads.model import Upload
 
 _ID_SHOWN = 10
@@ -19,7 +19,7 @@ STYLES = {"done": "green", "refused": "bold red", "paused": "bold yellow", "need
 
 
 def show_overview(console: Console, found: Overview, where: str) -> None:
-    print_line(console, f"On {plain(where)}")
+    print_line(console, f"On {one_line(where)}")
     console.print()
     if not found.open and not found.finished:
         print_line(console, "No upload yet; begin with `prospects upload FILE`.")
@@ -46,7 +46,7 @@ def state_text(state: str) -> Text:
 
 def _title(status: Status) -> Text:
     title = Text(_file(status), style="bold").append(": ").append_text(state_text(status.state))
-    return title.append(f" ({plain(status.reason)})", style="not bold") if status.reason else title
+    return title.append(f" ({one_line(status.reason)})", style="not bold") if status.reason else title
 
 
 def _lines(status: Status, where: str) -> list[str]:
@@ -57,7 +57,7 @@ def _lines(status: Status, where: str) -> list[str]:
         return ["not taken in yet: its event is on the way, or it is being read and priced"]
     counts = upload.counts
     lines = [
-        f"upload    {upload.upload_id} on {plain(where)}",
+        f"upload    {upload.upload_id} on {one_line(where)}",
         f"uploaded  {timestamp(upload.created_at)}",
         f"records   {counts.records:,} = {counts.valid:,} valid + {counts.rejected:,} rejected"
         f" + {counts.duplicates:,} duplicate + {counts.blank:,} blank",
@@ -73,7 +73,7 @@ def _finished(upload: Upload) -> list[str]:
         f"known     {rows.known:,} answered from stored outcomes, without a request",
         f"cost      {usd(rows.cost_microusd)} (worst case {usd(upload.worst_case_microusd)})",
         f"finished  {timestamp(upload.finished_at)}" + (f", revision {upload.revision}" if upload.revision > 1 else ""),
-        f"results   s3://{upload.bucket}/{plain(upload.results_key or '')}",
+        f"results   s3://{upload.bucket}/{one_line(upload.results_key or '')}",
         *([f"next      prospects failures {upload.upload_id}"] if rows.failed or rows.unknown else []),
     ]
 
@@ -123,7 +123,7 @@ def _cells(status: Status, upload: Upload) -> tuple[Text, ...]:
     at = timestamp(upload.finished_at if done else upload.created_at) or ""
     state = state_text(status.state)
     if status.reason:
-        state.append(f"\n{plain(status.reason)}", style="not bold")
+        state.append(f"\n{one_line(status.reason)}", style="not bold")
     return (
         # As much of it as a person needs to name it again.
         Text(upload.upload_id[:_ID_SHOWN]),
@@ -136,4 +136,4 @@ def _cells(status: Status, upload: Upload) -> tuple[Text, ...]:
 
 
 def _file(status: Status) -> str:
-    return plain(status.object_key.removeprefix(UPLOADS))
+    return one_line(status.object_key.removeprefix(UPLOADS))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.errors import CommandError
-from cli.text import plain
+from functions.text import one_line
 
 Settings = Annotated[
     list[str],
@@ -29,10 +29,12 @@ def settings_of(given: Sequence[str]) -> dict[str, str]:
     for pair in given:
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not name or not equals:
-            raise CommandError(f"--set {plain(pair)}: give a setting as NAME=VALUE, such as max_upload_microusd=3000.")
+            raise CommandError(
+                f"--set {one_line(pair)}: give a setting as NAME=VALUE, such as max_upload_microusd=3000."
+            )
         if name in _NOT_TO_SET:
             raise CommandError(f"--set {name}: the local cloud sets {name} itself; leave it out.")
         if name in found:
-            raise CommandError(f"--set {plain(name)} is given twice; leave one out.")
+            raise CommandError(f"--set {one_line(name)} is given twice; leave one out.")
         found[name] = value
     return found

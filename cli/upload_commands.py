@@ -18,8 +18,8 @@ from cli.sentences import sentences
 from cli.show_status import show_overview, show_status
 from cli.statuses import Status, overview, status_of
 from cli.target import Aws, Local, Name, Region, Target, find_target
-from cli.text import plain
 from cli.uploading import ObjectVersion, Uploader
+from functions.text import one_line
 
 PATIENCE_S = 3_600.0
 LAST = 10
@@ -135,8 +135,10 @@ def _say_uploaded(console: Console, target: Target, file: InputFile, version: Ob
     if as_json:
         _print({"file": version.object_key, "bucket": bucket, "version_id": version.version_id})
         return
-    print_line(console, f"Uploaded {plain(file.given)} to {plain(target.where)}, as {plain(version.object_key)}.")
-    print_line(console, f"What becomes of it: prospects status {plain(_quoted(file.path.name))}")
+    print_line(
+        console, f"Uploaded {one_line(file.given)} to {one_line(target.where)}, as {one_line(version.object_key)}."
+    )
+    print_line(console, f"What becomes of it: prospects status {one_line(_quoted(file.path.name))}")
 
 
 def _quoted(text: str) -> str:
@@ -144,7 +146,7 @@ def _quoted(text: str) -> str:
 
 
 def _say_written(console: Console, written: Download) -> None:
-    print_line(console, plain(str(written.path)))
+    print_line(console, one_line(str(written.path)))
     if not written.complete:
         print_line(
             console,

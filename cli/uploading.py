@@ -11,7 +11,7 @@ from cli.cloud import Cloud
 from cli.counting import ended_rows
 from cli.errors import CommandError
 from cli.inputs import InputFile
-from cli.text import plain
+from functions.text import one_line
 from functions.uploads.model import ObjectItem, Upload
 from functions.uploads.table import UploadsTable
 
@@ -69,7 +69,7 @@ class Uploader:
                 answer = self.s3.put_object(Bucket=self._bucket, Key=file.object_key, Body=body)
         except OSError as error:
             reason = (error.strerror or "input/output error").lower()
-            raise CommandError(f"{plain(file.given)} cannot be read any more: {reason}.") from None
+            raise CommandError(f"{one_line(file.given)} cannot be read any more: {reason}.") from None
         return ObjectVersion(file.object_key, answer["VersionId"])
 
     def wait(self, version: ObjectVersion, progress: Callable[[Standing], None]) -> Standing:

@@ -1,4 +1,4 @@
-"""Text that people read: a name from outside must not forge lines of ours."""
+"""Text that people read: a name from outside must neither forge lines of ours nor drive a terminal."""
 
 from __future__ import annotations
 

@@ -83,16 +83,9 @@ class EffectStore(BasePersistenceLayer):
         """The record as it is stored now (strongly consistent)."""
         return self._effects.read(effect_id)
 
-    def read_many(self, effect_ids: list[str]) -> dict[str, EffectRecord]:
-        return self._effects.read_many(effect_ids)
-
     def give_up(self, effect_id: str, payload_hash: str, reason: str, origin: str) -> EffectRecord:
         """See `Claims.give_up`."""
         return self._claims.give_up(effect_id, payload_hash, reason, origin)
-
-    def settle_expired(self, record: EffectRecord) -> EffectRecord | None:
-        """See `Claims.settle_expired`."""
-        return self._claims.settle_expired(record)
 
     # --- Powertools' interface -------------------------------------------------------------------------------------
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from boto3.dynamodb.types import TypeDeserializer
 from botocore.exceptions import ClientError
 from pydantic import BaseModel
 
+from functions.batch_get import batch_get
 from functions.crash_points import reach
 from functions.effects.record import EffectRecord
 from functions.effects.states import Event, Guard, Move
@@ -19,9 +19,6 @@ from functions.effects.states import Event, Guard, Move
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
 
-BATCH_GET_LIMIT = 100
-"""Keys a BatchGetItem call takes (DynamoDB API reference)."""
-_BATCH_GET_ROUNDS = 8
 _DESERIALIZER = TypeDeserializer()
 _PAID = {
     Guard.NOTHING_PAID: ("=", 0),
@@ -29,10 +26,6 @@ _PAID = {
     Guard.ONE_PAID: ("=", 1),
     Guard.SEVERAL_PAID: (">", 1),
 }
-
-
-class UnreadKeysError(Exception):
-    """DynamoDB left keys of a batch unread in every round: it is throttling. Nothing was changed; try later."""
 
 
 @dataclass(frozen=True)
@@ -65,24 +58,13 @@ class EffectTable:
 
     def read_many(self, effect_ids: Sequence[str]) -> dict[str, EffectRecord]:
         """The records that exist among these ids; eventually consistent, since a claim decides, not this look."""
-        unique = list(dict.fromkeys(effect_ids))
-        found: dict[str, EffectRecord] = {}
-        for start in range(0, len(unique), BATCH_GET_LIMIT):
-            for item in self._read_batch(unique[start : start + BATCH_GET_LIMIT]):
-                record = EffectRecord.from_item(item)
-                found[record.id] = record
-        return found
+        keys = [{"id": effect_id} for effect_id in dict.fromkeys(effect_ids)]
+        records = map(EffectRecord.from_item, batch_get(self._batch_get, self._name, keys, sleep=self._sleep))
+        return {record.id: record for record in records}
 
-    def _read_batch(self, effect_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-        request: Any = {self._name: {"Keys": [{"id": effect_id} for effect_id in effect_ids]}}
-        for round_number in range(_BATCH_GET_ROUNDS):
-            answer = self._client.batch_get_item(RequestItems=request)
-            yield from answer["Responses"].get(self._name, ())
-            request = answer.get("UnprocessedKeys")
-            if not request:
-                return
-            self._sleep(random.uniform(0, 0.1 * 2**round_number))
-        raise UnreadKeysError(f"DynamoDB left {len(request[self._name]['Keys'])} of a batch's keys unread")
+    def _batch_get(self, request: dict[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = self._client.batch_get_item(RequestItems=request)
+        return answer
 
     def create(self, event: Event, record: EffectRecord, expires_at: int | None = None) -> Refused | None:
         """The first write of a key; refused where an item exists, whoever wrote it."""

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
+from functions.batch_get import batch_get
 from functions.uploads.keys import object_address
 from functions.uploads.model import ObjectItem
 from functions.uploads.plumbing import ItemsTable
 
 _UNSETTLED = Attr("upload_id").not_exists() & Attr("refusal").not_exists()
-_BATCH_GET_LIMIT = 100
-_BATCH_GET_ROUNDS = 8
 UNSETTLED_EXPRESSION = "attribute_not_exists(upload_id) AND attribute_not_exists(refusal)"
-
-
-class UnreadObjectsError(Exception):
-    """DynamoDB left items of a batch unread in every round: it is throttling. Nothing was changed; try later."""
 
 
 class ObjectsTable(ItemsTable):
@@ -50,25 +44,13 @@ class ObjectsTable(ItemsTable):
 
     def get_objects(self, versions: Iterable[tuple[str, str]]) -> dict[tuple[str, str], ObjectItem]:
         """The items that exist of these (object key, version id), read consistently."""
-        found: dict[tuple[str, str], ObjectItem] = {}
-        waiting = list(dict.fromkeys(versions))
-        for start in range(0, len(waiting), _BATCH_GET_LIMIT):
-            for item in self._get_batch(waiting[start : start + _BATCH_GET_LIMIT]):
-                found[item.object_key, item.version_id] = item
-        return found
+        keys = [object_address(object_key, version_id) for object_key, version_id in dict.fromkeys(versions)]
+        found = batch_get(self._batch_get, self._name, keys, sleep=self._sleep, consistent=True)
+        return {(item.object_key, item.version_id): item for item in map(ObjectItem.from_item, found)}
 
-    def _get_batch(self, versions: Sequence[tuple[str, str]]) -> list[ObjectItem]:
-        keys = [object_address(object_key, version_id) for object_key, version_id in versions]
-        request: Any = {self._name: {"Keys": keys, "ConsistentRead": True}}
-        items: list[ObjectItem] = []
-        for round_number in range(_BATCH_GET_ROUNDS):
-            answer = self._client.batch_get_item(RequestItems=request)
-            items += map(ObjectItem.from_item, answer["Responses"].get(self._name, ()))
-            request = answer.get("UnprocessedKeys")
-            if not request:
-                return items
-            self._sleep(random.uniform(0, 0.1 * 2**round_number))
-        raise UnreadObjectsError(f"DynamoDB left {len(request[self._name]['Keys'])} of a batch's items unread")
+    def _batch_get(self, request: dict[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = self._client.batch_get_item(RequestItems=request)
+        return answer
 
     def refuse_object(self, object_key: str, version_id: str, code: str, sentence: str) -> bool:
         """Settle this version as refused. False: it was settled before, and stays so."""

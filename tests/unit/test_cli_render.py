@@ -11,8 +11,8 @@ from rich.console import Console
 from cli.progress import BarProgress, PlainProgress, doing, progress_on
 from cli.render import MAX_ROWS, STAND_IN, show_run
 from cli.reports import FileReport, RowReport, RunReport
-from cli.text import plain
 from cli.uploading import Standing
+from functions.text import one_line
 from functions.uploads.model import Counts, ObjectItem, RowCounts, Upload
 from tests.unit.test_finish_rows import an_upload
 
@@ -102,11 +102,11 @@ def test_text_of_a_file_is_neither_markup_nor_a_command_to_the_terminal() -> Non
     text = shown(a_file(file=hostile, rows=[RowReport(1, 2, "rejected", hostile, "r", hostile)]))
     assert "\x1b" not in text
     assert text.count("[red]x[/red]") >= 2
-    assert plain(hostile) == "[red]x[/red]\ufffd[2J\ufffd\ufffd"
+    assert one_line(hostile) == "[red]x[/red]\ufffd[2J\ufffd\ufffd"
 
 
 def test_a_name_with_letters_of_any_script_stays_as_it_is() -> None:
-    assert plain("Größe Привет 顧客.csv") == "Größe Привет 顧客.csv"
+    assert one_line("Größe Привет 顧客.csv") == "Größe Привет 顧客.csv"
 
 
 def a_standing(terminal: int, **changes: Any) -> Standing:
