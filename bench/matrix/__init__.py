@@ -1,0 +1,1 @@
+"""The fault matrix on the local cloud: ours and the naive stacks under the same faults."""
