@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     _say(table, HEADER)
     with ThreadPoolExecutor(options.jobs, thread_name_prefix="matrix") as pool:
         waiting = [
-            (fault, contender, pool.submit(contender.run, fault))
+            (fault, contender, pool.submit(_run, contender, fault))
             for fault in FAULTS
             if fault.name in options.only
             for contender in CONTENDERS
@@ -53,6 +53,13 @@ def main(arguments: list[str]) -> int:
     if options.json:
         _say(sys.stdout, json.dumps({"lines": [line.to_json() for line in lines], "broken": broken}))
     return 2 if failed else int(bool(broken))
+
+
+def _run(contender: Contender, fault: Fault) -> Ended:
+    begun = time.monotonic()
+    ended = contender.run(fault)
+    _say(sys.stderr, f"  {fault.name}, {contender.name}: measured in {time.monotonic() - begun:.0f} s")
+    return ended
 
 
 def _line(fault: Fault, contender: Contender, run: Future[Ended], failed: list[str]) -> Line | None:

@@ -60,7 +60,7 @@ class _Run:
     def run(self) -> Ended:
         begun = time.monotonic()
         processes = Processes(self._cloud.process_group, {"worker": self._cloud.outputs["ClassifyFunctionName"]})
-        kills = Kills(processes, "worker", self._fault.kills, self._still_open)
+        kills = Kills(self._cloud, processes, "worker", self._fault.kills, self._still_open)
         self._bring()
         kills.start()
         try:
