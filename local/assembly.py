@@ -17,6 +17,9 @@ from local.claude.http import ClaudeServer
 from local.claude.script import parse_script
 from local.claude.standin import StandIn
 from local.emulator import Emulator, load_emulator
+from local.faults.gateway import FaultyGateway
+from local.faults.plan import carry
+from local.faults.rules import FaultRules, parse_rules
 from local.gateway import Gateway
 from local.metrics import Metrics, Sink
 from local.outbox import Outbox
@@ -36,7 +39,7 @@ logger = logging.getLogger(__name__)
 class Cloud:
     """The ASGI application, the stand-in beside it, and the handlers' processes."""
 
-    app: Gateway
+    app: Gateway | FaultyGateway
     claude: ClaudeServer
     emulator: Emulator
 
@@ -83,7 +86,11 @@ def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud
     app = Gateway(
         emulator.app.app, Wire(bus, permissions), invocations, metrics, standin, outbox=outbox, token=settings.token
     )
-    return Cloud(app, ClaudeServer(standin), emulator)
+    if settings.handler_faults:
+        carry(settings.handler_faults, emulator)
+    faults = parse_rules(settings.service_faults)
+    faulty = FaultyGateway(app, FaultRules(faults), permissions.function_of) if faults else app
+    return Cloud(faulty, ClaudeServer(standin), emulator)
 
 
 def _sink(emulator: Emulator) -> Sink:

@@ -23,7 +23,7 @@ _RELIED_ON: dict[str, tuple[str, ...]] = {
         "_gather_role_policies",
         "pin_request_origin",
     ),
-    "core.lambda_runtime": ("acquire_worker", "ensure_spawned", "release_worker", "reset"),
+    "core.lambda_runtime": ("_PYTHON_WORKER_SCRIPT", "acquire_worker", "ensure_spawned", "release_worker", "reset"),
     "services.cloudformation.provisioners": ("_RESOURCE_HANDLERS",),
     "services.cloudwatch": ("record_metric",),
     "services.eventbridge": (

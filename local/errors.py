@@ -15,6 +15,10 @@ class ScriptError(GivenError):
     """A `--claude` script breaks a rule of its format; the message names the rule's number."""
 
 
+class FaultRuleError(GivenError):
+    """A rule for faults of the services breaks its format; the message names the rule's number."""
+
+
 def sentence(text: str) -> str:
     """The text with an end, so that another sentence may follow; what others say often has none."""
     text = text.rstrip()

@@ -72,7 +72,7 @@ class Gateway:
             case "outbox":
                 return 200, self._outbox.listing()
             case "claude":
-                return 200, self._standin.counts()
+                return 200, {**self._standin.counts(), **self._standin.in_doubt()}
             case "warm":
                 return 200, await asyncio.to_thread(self._invocations.warm)
             case _:

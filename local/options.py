@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from local.claude.script import read_script
 from local.errors import GivenError
+from local.faults.plan import HandlerPlan
+from local.faults.rules import parse_rules
 from local.settings import ACCOUNT, REGION, ServerSettings
 
 _REAL_CLAUDE = "https://api.anthropic.com"
@@ -42,7 +45,10 @@ _CONTEXT: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class LocalCloudOptions:
-    """`port` 0 is any free one; `context` overrides settings of the stacks; times are seconds."""
+    """`port` 0 is any free one; `context` overrides settings of the stacks; times are seconds.
+
+    `service_faults` are rules of `local.faults.rules`, `handler_faults` a plan of `local.faults.plan`.
+    """
 
     port: int = 0
     claude_script: Path | None = None
@@ -51,6 +57,8 @@ class LocalCloudOptions:
     tick_s: float = 1.0
     async_retry_s: float = 1.0
     context: Mapping[str, str] = field(default_factory=dict)
+    service_faults: Sequence[Mapping[str, Any]] = ()
+    handler_faults: HandlerPlan | None = None
 
     def stack_context(self) -> dict[str, str]:
         """The context of the synth."""
@@ -76,6 +84,7 @@ class LocalCloudOptions:
             raise GivenError(f"A script is for the stand-in, but {url} answers; leave one of the two out.")
         self.claude_key()
         script = read_script(self.claude_script) if self.claude_script is not None else []
+        parse_rules(self.service_faults)
         try:
             return ServerSettings(
                 token=secrets.token_hex(16),
@@ -85,6 +94,8 @@ class LocalCloudOptions:
                 async_retry_s=self.async_retry_s,
                 claude_script=script,
                 claude_url=url,
+                service_faults=list(self.service_faults),
+                handler_faults=self.handler_faults,
             )
         except ValidationError as error:
             fault = error.errors()[0]

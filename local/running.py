@@ -38,6 +38,10 @@ class RunningCloud:
         """Those of them not answered with an error that costs nothing; None when something else answers."""
         return self._count("billed_requests")
 
+    def model_counts(self) -> dict[str, int]:
+        """Everything that `local.claude.standin.StandIn` counts; it must be the one that answers."""
+        return dict(ask(self.endpoint, "claude"))
+
     def client(self, service: str) -> Any:
         """A boto3 client of this cloud."""
         return self._clients.client(service)

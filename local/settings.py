@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from local.faults.plan import HandlerPlan
+
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 SECRET = "local"  # noqa: S105 - the emulator asks for none
@@ -29,6 +31,8 @@ class ServerSettings(BaseModel):
     bus_backoff_s: float = Field(0.2, ge=0)
     claude_script: list[Any] = []
     claude_url: str | None = None
+    service_faults: list[Any] = []
+    handler_faults: HandlerPlan | None = None
 
 
 class Ready(BaseModel):

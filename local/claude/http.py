@@ -86,6 +86,10 @@ class _Connection:
         body = await self._body()
         headers = {name.decode().lower(): value.decode() for name, value in request.headers}
         reply = self._standin.answer(number, headers, body)
+        if reply.drop == "in_the_answer":
+            await self._send_half(_identified(reply))
+            self._drop()
+            return False
         if reply.drop:
             self._drop()
             return False
@@ -130,6 +134,13 @@ class _Connection:
         self._write(h11.Response(status_code=reply.status, headers=list(headers.items())))
         self._write(h11.Data(data=reply.body))
         self._write(h11.EndOfMessage())
+        await self._writer.drain()
+
+    async def _send_half(self, reply: Reply) -> None:
+        """The head, which promises all of the body, and half of it."""
+        headers = {"content-type": "application/json", "content-length": str(len(reply.body)), **reply.headers}
+        self._write(h11.Response(status_code=reply.status, headers=list(headers.items())))
+        self._write(h11.Data(data=reply.body[: len(reply.body) // 2]))
         await self._writer.drain()
 
     def _write(self, event: h11.Event) -> None:

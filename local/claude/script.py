@@ -4,8 +4,9 @@ A rule is `{"when": {"contains": text} | {"request": n}, "times": k, "then": …
 `request` counts every request that arrives, from 1. `times` is how often the rule may answer (default: always).
 `then` is one of
 `{"text": …, "stop_reason": …, "usage": {…}}` (what is left out is the scorer's),
-`{"status": n, "type": …, "message": …, "headers": {…}, "body": text}` (`body` replaces the JSON error body),
-`{"drop": "before_reading" | "after_reading"}`, or `{"delay_s": seconds}`, which may also accompany the first two.
+`{"status": n, "type": …, "code": …, "message": …, "headers": {…}, "body": text}` (`body` replaces the JSON error body),
+`{"drop": "before_reading" | "after_reading" | "in_the_answer"}`, or
+`{"delay_s": seconds}`, which may also accompany the first two.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from typing import Any
 from local.errors import ScriptError
 
 _ANSWER = {"text", "stop_reason", "usage"}
-_ERROR = {"status", "type", "message", "headers", "body"}
+_ERROR = {"status", "type", "code", "message", "headers", "body"}
 _STOP_REASONS = ("end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal")
-_DROPS = ("before_reading", "after_reading")
+_DROPS = ("before_reading", "after_reading", "in_the_answer")
 _COUNTS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _LONGEST_DELAY_S = 3600
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -39,6 +40,7 @@ class Then:
     usage: Mapping[str, int] = field(default_factory=dict)
     status: int | None = None
     error_type: str | None = None
+    code: str | None = None
     message: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | None = None
@@ -122,7 +124,11 @@ def _then(number: int, then: Any) -> Then:
         if name in then and not allowed(then[name]):
             raise _fault(number, f"then.{name} is not {says}")
     return Then(
-        **{name: then[name] for name in (*_ANSWER, "status", "message", "headers", "body", "drop") if name in then},
+        **{
+            name: then[name]
+            for name in (*_ANSWER, "status", "code", "message", "headers", "body", "drop")
+            if name in then
+        },
         error_type=then.get("type"),
         delay_s=float(then.get("delay_s", 0)),
     )
@@ -161,6 +167,7 @@ _CHECKS = (
     ("usage", _is_usage, f"an object of token counts, which may be {', '.join(_COUNTS)}"),
     ("status", lambda v: _whole(v, 200) and v <= 599, "an HTTP status from 200 to 599"),
     ("type", _is_text, "a text"),
+    ("code", _is_text, "a text"),
     ("message", _is_text, "a text"),
     ("headers", _are_headers, "an object of HTTP header names and their texts"),
     ("body", _is_text, "a text"),

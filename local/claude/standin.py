@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 from collections import Counter
@@ -51,6 +52,8 @@ class StandIn:
         self._lock = threading.Lock()
         self.model_requests = 0
         self.billed_requests = 0
+        self._unbilled = 0
+        self._in_doubt_by_row: Counter[int] = Counter()
 
     def arrived(self) -> int:
         """Number the request whose head has just arrived."""
@@ -78,21 +81,33 @@ class StandIn:
             with self._lock:
                 self.model_requests += 1
                 self.billed_requests += reply.billed
+        with self._lock:
+            self._unbilled += not reply.billed
+            # Who asks cannot tell a drop before reading from one after it.
+            self._in_doubt_by_row[_row_of(body)] += reply.billed
         return reply
 
     def counts(self) -> dict[str, int]:
         with self._lock:
             return {"model_requests": self.model_requests, "billed_requests": self.billed_requests}
 
+    def in_doubt(self) -> dict[str, int]:
+        """What a client has to take for billed. `may_have_been_billed`: all that arrived but those answered with an
+        error that costs nothing; `worst_row`: the most of these for one row, of those that were read."""
+        with self._lock:
+            worst = max(self._in_doubt_by_row.values(), default=0)
+            return {"may_have_been_billed": self._arrived - self._unbilled, "worst_row": worst}
+
     def _reply(self, number: int, headers: Mapping[str, str], body: bytes) -> Reply:
-        try:
-            request = json.loads(body)
-        except ValueError:
+        request = _decoded(body)
+        if request is None:
             return _error(400, "invalid_request_error", "The body is not JSON.")
         fault = _fault_of(headers, request)
         if fault is not None:
             return fault
         then = self._match(number, request) or Then()
+        if then.drop == "in_the_answer":
+            return dataclasses.replace(_message(request, then), drop=then.drop)
         if then.drop:
             return Reply(drop=then.drop)
         if then.status is not None:
@@ -111,6 +126,19 @@ class StandIn:
     def _left(self, index: int) -> bool:
         times = self._rules[index].times
         return times is None or self._used[index] < times
+
+
+def _decoded(body: bytes) -> Any:
+    """The request, or None where it is not JSON."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+def _row_of(body: bytes) -> int:
+    request = _decoded(body)
+    return hash(user_text(request)) if isinstance(request, dict) else 0
 
 
 def _fault_of(headers: Mapping[str, str], request: Any) -> Reply | None:
@@ -165,14 +193,15 @@ def _scripted_error(then: Then) -> Reply:
     status = then.status or 500
     kind = then.error_type or _ERROR_TYPES.get(status, "api_error")
     message = f"The script answers {status}." if then.message is None else then.message
-    reply = _error(status, kind, message)
+    reply = _error(status, kind, message, then.code)
     body = reply.body if then.body is None else then.body.encode()
     billed = reply.billed if then.body is None else True
     return Reply(status, body, then.headers, delay_s=then.delay_s, billed=billed)
 
 
-def _error(status: int, kind: str, message: str) -> Reply:
-    body = json.dumps({"type": "error", "error": {"type": kind, "message": message}}).encode()
+def _error(status: int, kind: str, message: str, code: str | None = None) -> Reply:
+    details = {} if code is None else {"details": {"error_code": code}}
+    body = json.dumps({"type": "error", "error": {"type": kind, "message": message, **details}}).encode()
     return Reply(status, body, billed=status not in _UNBILLED)
 
 

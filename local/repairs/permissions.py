@@ -29,11 +29,15 @@ class Permissions:
 
     def role_of(self, access_key: str) -> str | None:
         """The ARN of the role whose session signs with this key; None for the account itself."""
-        session = self._emulator.sts._sessions.get(access_key)
+        session = self._session(access_key)
         if not session:
             return None
-        _, _, _, _, account, resource = session["Arn"].split(":", 5)
+        _, _, _, _, account, resource = session.split(":", 5)
         return f"arn:aws:iam::{account}:role/{resource.split('/')[1]}"
+
+    def function_of(self, access_key: str) -> str:
+        """The name of the function whose session signs with this key, as Lambda names sessions; empty for others."""
+        return self._session(access_key).rpartition("/")[2]
 
     def service_may(self, service: str, action: str, resource_arn: str, policy: Any, source_arn: str) -> bool:
         """Whether a resource policy (JSON text or object) lets an AWS service act for `source_arn`."""
@@ -51,3 +55,7 @@ class Permissions:
             service_context={"aws:sourcearn": source_arn, "aws:sourceaccount": account},
         )
         return bool(iam.evaluate_resource_policy(policy, context, service=service).decision == "Allow")
+
+    def _session(self, access_key: str) -> str:
+        """The ARN of a role's session; empty for the account itself."""
+        return str((self._emulator.sts._sessions.get(access_key) or {}).get("Arn", ""))

@@ -92,7 +92,7 @@ def test_an_error_is_the_sdks_own_with_its_headers(start: Start) -> None:
     assert raised.value.request_id
 
 
-@pytest.mark.parametrize(("drop", "read"), [("before_reading", 0), ("after_reading", 1)])
+@pytest.mark.parametrize(("drop", "read"), [("before_reading", 0), ("after_reading", 1), ("in_the_answer", 1)])
 def test_a_drop_reaches_the_client_as_a_broken_connection(start: Start, drop: str, read: int) -> None:
     served = start([{"when": {"request": 1}, "then": {"drop": drop}}])
     with pytest.raises(anthropic.APIConnectionError) as raised:

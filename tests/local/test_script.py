@@ -56,7 +56,7 @@ def test_every_form_of_the_design_is_read() -> None:
         ({"when": {"request": 1}, "then": {"status": 429, "headers": {"retry-after": 2}}}, "then.headers is not"),
         (
             {"when": {"request": 1}, "then": {"colour": "hot"}},
-            "has then.colour, which no rule knows; known are body, delay_s, drop, headers, message, status, "
+            "has then.colour, which no rule knows; known are body, code, delay_s, drop, headers, message, status, "
             "stop_reason, text, type, usage.",
         ),
         (

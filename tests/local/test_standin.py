@@ -140,3 +140,20 @@ def test_what_the_api_would_refuse_is_refused(headers: dict[str, str], body: byt
     standin = StandIn()
     assert standin.answer(standin.arrived(), headers, body).status == status
     assert standin.counts() == {"model_requests": 1, "billed_requests": 0}
+
+
+def test_what_a_client_has_to_take_for_billed_is_all_that_arrived_but_unbilled_errors() -> None:
+    script = [
+        {"when": {"request": 1}, "then": {"status": 429, "code": "enforced_spend_limit_reached"}},
+        {"when": {"request": 2}, "then": {"drop": "before_reading"}},
+        {"when": {"request": 3}, "then": {"drop": "in_the_answer"}},
+        {"when": {"request": 4}, "then": {"status": 429, "body": "<html>"}},
+    ]
+    standin = StandIn(parse_script(script))
+    refused = ask(standin, {"name": "Ada"})
+    assert json.loads(refused.body)["error"]["details"] == {"error_code": "enforced_spend_limit_reached"}
+    assert standin.drops_unread(standin.arrived())
+    for name in ("Ada", "Ada", "Ben"):
+        ask(standin, {"name": name})
+    assert standin.counts() == {"model_requests": 4, "billed_requests": 3}
+    assert standin.in_doubt() == {"may_have_been_billed": 4, "worst_row": 2}

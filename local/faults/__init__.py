@@ -1,0 +1,1 @@
+"""Faults on demand: of the services, answered in front of the emulator, and of the handlers, inside their processes."""
