@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from local.bus.wire import PATH, Wire
@@ -64,19 +64,18 @@ class Gateway:
 
     async def _own(self, question: str) -> tuple[int, Any]:
         """`status`: whose cloud this is. `warm`: start the handlers and say which could not be loaded."""
-        match question:
-            case "status":
-                return 200, {"token": self._token, "pid": os.getpid()}
-            case "metrics":
-                return 200, self._metrics.listing()
-            case "outbox":
-                return 200, self._outbox.listing()
-            case "claude":
-                return 200, {**self._standin.counts(), **self._standin.in_doubt()}
-            case "warm":
-                return 200, await asyncio.to_thread(self._invocations.warm)
-            case _:
-                return 404, {"message": f"The local cloud does not know {question}."}
+        if question == "warm":
+            return 200, await asyncio.to_thread(self._invocations.warm)
+        answers: Mapping[str, Callable[[], Any]] = {
+            "status": lambda: {"token": self._token, "pid": os.getpid()},
+            "metrics": self._metrics.listing,
+            "outbox": self._outbox.listing,
+            "claude": lambda: {**self._standin.counts(), **self._standin.in_doubt()},
+            "deliveries": self._invocations.deliveries,
+        }
+        if question not in answers:
+            return 404, {"message": f"The local cloud does not know {question}."}
+        return 200, answers[question]()
 
 
 async def _body(receive: Receive) -> bytes:

@@ -54,6 +54,10 @@ class RunningCloud:
         """Messages in each dead-letter queue, by its name."""
         return dead_letter_depths(self.client("sqs"), self.outputs)
 
+    def deliveries(self) -> dict[str, int]:
+        """What was handed to each function, by its name: messages of its queue, each time counted, or other events."""
+        return dict(ask(self.endpoint, "deliveries"))
+
     def metrics(self) -> list[dict[str, Any]]:
         """What AWS would have published: rows of namespace, name, dimensions and sum."""
         return list(ask(self.endpoint, "metrics"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,12 +36,15 @@ class Invocations:
     def __init__(self, emulator: Emulator, gate: Gate) -> None:
         self._emulator = emulator
         self._gate = gate
+        self._delivered: Counter[str] = Counter()
+        self._lock = threading.Lock()
 
     def install(self) -> None:
         functions = self._emulator.functions
         dispatch, concurrency = functions._execute_function_dispatch, functions._sqs_esm_concurrency
 
         def gated(func: Any, config: Any, event: Any, *rest: Any) -> Any:
+            self._count(config["FunctionName"], event)
             # A handler that waits for the one it called would hold the place that one needs.
             if functions._invoke_depth.get() > 1 and not _queued.here:
                 return dispatch(func, config, event, *rest)
@@ -50,6 +54,15 @@ class Invocations:
 
         functions._execute_function_dispatch = gated
         functions._sqs_esm_concurrency = lambda *args: min(concurrency(*args), self._gate.width)
+
+    def deliveries(self) -> dict[str, int]:
+        """What was handed to each function: messages of its queue, each time counted, or other events."""
+        with self._lock:
+            return dict(self._delivered)
+
+    def _count(self, name: str, event: Any) -> None:
+        with self._lock:
+            self._delivered[name] += len(event["Records"]) if _from_queue(event) else 1
 
     def record(self, function_arn: str) -> Any:
         """The emulator's record of a function, or None."""
