@@ -19,11 +19,11 @@ _TEMPLATE = "naive.template.json"
 _NOT_SHIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", "requirements*", ".*")
 
 
-def write_assembly(folder: Path, worker: Worker, settings: Settings) -> Path:
+def write_assembly(folder: Path, worker: Worker, settings: Settings, visibility_per_timeout: float) -> Path:
     """Fill the empty folder with manifest, template and code, and return it."""
     for name, package in _SHIPPED.items():
         shutil.copytree(package, folder / "code" / name, ignore=_NOT_SHIPPED)
-    stack = NaiveStack(worker, settings, BUCKET, f"{worker}.zip")
+    stack = NaiveStack(worker, settings, BUCKET, f"{worker}.zip", visibility_per_timeout)
     _write(folder / _TEMPLATE, stack.template())
     _write(folder / "manifest.json", _manifest(worker))
     files = {"code": _file("code", stack.code_key), "template": _file(_TEMPLATE, _TEMPLATE)}

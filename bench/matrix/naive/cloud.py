@@ -15,15 +15,16 @@ from stacks.settings import Settings, read_settings
 class NaiveCloud(LocalCloud):
     """`settings` are those that our stack would have in the context of `options`."""
 
-    def __init__(self, worker: Worker, options: LocalCloudOptions) -> None:
+    def __init__(self, worker: Worker, options: LocalCloudOptions, *, visibility_per_timeout: float) -> None:
         super().__init__(options)
         self.settings = settings_of(options)
         self._worker: Worker = worker
+        self._visibility_per_timeout = visibility_per_timeout
 
     def _assembly(self, context: Mapping[str, str]) -> Path:  # noqa: ARG002 - read into `settings` already
         folder = self._started().scratch / "assembly"
         folder.mkdir()
-        return write_assembly(folder, self._worker, self.settings)
+        return write_assembly(folder, self._worker, self.settings, self._visibility_per_timeout)
 
 
 def settings_of(options: LocalCloudOptions) -> Settings:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from anthropic.resources.messages import Messages
-
 BEFORE_SEND, ANSWERED = "naive.before_send", "naive.answered"
 
 
 def install(arrived: Callable[[str], None]) -> None:
     """The call is made inside the guarded function: before it, stock has claimed; after it, nothing is stored yet."""
+    # Only here: who needs the names alone need not wait seconds for the SDK.
+    from anthropic.resources.messages import Messages  # noqa: PLC0415
+
     create = Messages.create
 
     def followed(self: Messages, **arguments: Any) -> Any:

@@ -16,8 +16,13 @@ Worker = Literal["stock", "bare"]
 MAX_RECEIVES = 3
 """Receives before the dead-letter queue: what most examples take. AWS advises at least 5
 (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html), which would only repeat more requests."""
+LONGEST_KEPT_S = 1_209_600
+"""SQS keeps a message for 14 days at most."""
 VISIBILITY_PER_TIMEOUT = 6
 """As AWS advises on the same page, and as in our stack."""
+
+FUNCTION, QUEUE, DEAD_LETTERS = "naive-worker", "naive-rows", "naive-dead-letters"
+RESULTS, RECORDS = "naive-results", "naive-records"
 
 _RECORDS_PERMISSIONS = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
 _POLLING_PERMISSIONS = (
@@ -36,14 +41,13 @@ class NaiveStack:
     settings: Settings
     code_bucket: str
     code_key: str
+    visibility_per_timeout: float = VISIBILITY_PER_TIMEOUT
 
     def template(self) -> dict[str, Any]:
         outputs = {
-            "FunctionName": _ref("Function"),
             "QueueUrl": _ref("Queue"),
-            "ResultsTableName": _ref("Results"),
-            "DeadLetterQueueName": _attribute("DeadLetters", "QueueName"),
-            "DeadLetterQueues": {"Fn::Sub": f"{self.worker}-dlq=${{DeadLetters}}"},
+            "DeadLetterQueueUrl": _ref("DeadLetters"),
+            "DeadLetterQueues": {"Fn::Sub": f"{DEAD_LETTERS}=${{DeadLetters}}"},
         }
         return {
             "Resources": {**self._tables(), **self._queues(), **self._function(), "Alarm": _dead_letters_alarm()},
@@ -51,29 +55,29 @@ class NaiveStack:
         }
 
     def _tables(self) -> dict[str, Any]:
-        tables = {"Results": _table("row")}
+        tables = {"Results": _table(RESULTS, "row")}
         if self.worker == "stock":
             # https://docs.aws.amazon.com/powertools/python/latest/utilities/idempotency/, "Required resources"
-            tables["Records"] = _table("id")
-            tables["Records"]["Properties"]["TimeToLiveSpecification"] = {
-                "AttributeName": "expiration",
-                "Enabled": True,
-            }
+            records = _table(RECORDS, "id")
+            records["Properties"]["TimeToLiveSpecification"] = {"AttributeName": "expiration", "Enabled": True}
+            tables["Records"] = records
         return tables
 
     def _queues(self) -> dict[str, Any]:
         work = {
-            "VisibilityTimeout": VISIBILITY_PER_TIMEOUT * self.settings.classify_timeout_s,
+            "QueueName": QUEUE,
+            "VisibilityTimeout": round(self.visibility_per_timeout * self.settings.classify_timeout_s),
             "RedrivePolicy": {"deadLetterTargetArn": _attribute("DeadLetters"), "maxReceiveCount": MAX_RECEIVES},
-            "MessageRetentionPeriod": 1209600,
         }
+        dead_letters = {"QueueName": DEAD_LETTERS, "MessageRetentionPeriod": LONGEST_KEPT_S}
         return {
             "Queue": {"Type": "AWS::SQS::Queue", "Properties": work},
-            "DeadLetters": {"Type": "AWS::SQS::Queue", "Properties": {"MessageRetentionPeriod": 1209600}},
+            "DeadLetters": {"Type": "AWS::SQS::Queue", "Properties": dead_letters},
         }
 
     def _function(self) -> dict[str, Any]:
         function = {
+            "FunctionName": FUNCTION,
             "Runtime": "python3.13",
             "Architectures": ["arm64"],
             "Handler": f"worker.{self.worker}.handler",
@@ -138,10 +142,11 @@ def task_of(settings: Settings) -> Task:
     )
 
 
-def _table(key: str) -> dict[str, Any]:
+def _table(name: str, key: str) -> dict[str, Any]:
     return {
         "Type": "AWS::DynamoDB::Table",
         "Properties": {
+            "TableName": name,
             "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"}],
             "KeySchema": [{"AttributeName": key, "KeyType": "HASH"}],
             "BillingMode": "PAY_PER_REQUEST",
@@ -156,7 +161,7 @@ def _dead_letters_alarm() -> dict[str, Any]:
         "Properties": {
             "Namespace": "AWS/SQS",
             "MetricName": "ApproximateNumberOfMessagesVisible",
-            "Dimensions": [{"Name": "QueueName", "Value": _attribute("DeadLetters", "QueueName")}],
+            "Dimensions": [{"Name": "QueueName", "Value": DEAD_LETTERS}],
             "Statistic": "Maximum",
             "Period": 60,
             "EvaluationPeriods": 1,
