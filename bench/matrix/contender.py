@@ -30,7 +30,7 @@ class HandlerFault:
 
 Action = Literal["once", "event_twice", "two_versions"]
 """How the rows come in. `event_twice`: the event of one upload is delivered twice, at once. `two_versions`: the same
-rows are uploaded twice under one name, the second before the first was taken in."""
+rows are uploaded twice under one name, the second time in reverse order and before the first was taken in."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,9 @@ class Fault:
     """One line of the matrix: everything that is done to a contender, and nothing else is.
 
     `claude`: rules of the stand-in (`local/claude/script.py`). `aws`: rules of `local/faults/rules.py`, in which
-    "<worker>", "<publisher>", "<results>" and "<dead_letters>" stand for parts of the contender's own names (functions,
-    the table it keeps its rows' outcomes in, the worker's dead-letter queue). `kills`: SIGKILLs of the worker's
-    processes at random moments while rows are open. `context`: settings of our stacks; the others take the ones that
-    they have too.
+    "<worker>", "<publisher>" and "<dead_letters>" stand for parts of the contender's own names (two functions, the
+    worker's dead-letter queue). `kills`: SIGKILLs of the worker's processes at random moments while rows are open.
+    `context`: settings of our stacks beyond `bench.matrix.ground.CONTEXT`; the others take those that they have too.
     """
 
     name: str
@@ -63,7 +62,7 @@ class Ended:
     stand-in. `may_have_been_billed`: all that reached it but those answered with an error that costs nothing.
     `worst_row`: the most of these made for one row. `stored_outcomes`: rows with a stored answer or a stored final
     failure. `lost`: rows with neither, of which no unknown is said, and which no dead-letter queue and no pause holds.
-    `where`: rows by how they ended. `alarms`: names of those that went to ALARM.
+    `where`: rows by how they ended. `dead_letters`: messages in dead-letter queues. `alarms`: those that went to ALARM.
     `applies`: False where the contender has nothing that this fault could hit; then the numbers mean nothing.
     """
 
@@ -75,6 +74,7 @@ class Ended:
     stored_outcomes: int
     lost: int
     where: Mapping[str, int]
+    dead_letters: int = 0
     alarms: Sequence[str] = ()
     seconds: float = 0.0
     applies: bool = True

@@ -1,0 +1,85 @@
+"""`python -m bench.matrix [--only FAULT]... [--contender NAME]... [--jobs N] [--json]`: the fault matrix, as a table.
+
+Exit code 1 when one of our bars does not hold, 2 when a line could not be measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TextIO
+
+from bench.matrix.contender import Contender, Ended, Fault
+from bench.matrix.faults import FAULTS
+from bench.matrix.ground import MatrixError
+from bench.matrix.ours import Ours
+from bench.matrix.report import HEADER, Line, rendered, totals
+from local.errors import LocalCloudError
+
+CONTENDERS: Sequence[Contender] = (Ours(),)
+
+
+def main(arguments: list[str]) -> int:
+    """Run what is asked for and print each line as soon as those before it are there."""
+    options = _options(arguments)
+    table = sys.stderr if options.json else sys.stdout
+    begun, lines, failed = time.monotonic(), list[Line](), list[str]()
+    _say(table, HEADER)
+    with ThreadPoolExecutor(options.jobs, thread_name_prefix="matrix") as pool:
+        waiting = [
+            (fault, contender, pool.submit(contender.run, fault))
+            for fault in FAULTS
+            if fault.name in options.only
+            for contender in CONTENDERS
+            if contender.name in options.contender
+        ]
+        for fault, contender, run in waiting:
+            line = _line(fault, contender, run, failed)
+            if line is not None:
+                first = not any(earlier.fault is fault for earlier in lines)
+                lines.append(line)
+                _say(table, rendered(line, first=first))
+    for total in totals(lines):
+        _say(table, total)
+    broken = [fault for line in lines for fault in line.broken]
+    _say(table, f"{len(lines)} lines in {time.monotonic() - begun:.0f} s")
+    for sentence in [*failed, *broken]:
+        _say(sys.stderr, f"FAILED: {sentence}")
+    if options.json:
+        _say(sys.stdout, json.dumps({"lines": [line.to_json() for line in lines], "broken": broken}))
+    return 2 if failed else int(bool(broken))
+
+
+def _line(fault: Fault, contender: Contender, run: Future[Ended], failed: list[str]) -> Line | None:
+    try:
+        return Line(fault, contender.name, run.result())
+    except (MatrixError, LocalCloudError) as error:
+        failed.append(f"{fault.name}, {contender.name}: {error}")
+        return None
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.matrix", description=__doc__)
+    faults, contenders = [fault.name for fault in FAULTS], [contender.name for contender in CONTENDERS]
+    parser.add_argument("--only", action="append", choices=faults, help="a fault; may be given again (default: all)")
+    parser.add_argument("--contender", action="append", choices=contenders, help="likewise (default: all)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="local clouds at a time")
+    parser.add_argument("--json", action="store_true", help="one object on stdout, the table on stderr")
+    options = parser.parse_args(arguments)
+    options.only = options.only or faults
+    options.contender = options.contender or contenders
+    return options
+
+
+def _say(stream: TextIO, text: str) -> None:
+    stream.write(text + "\n")
+    stream.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,100 @@
+"""The ground that all contenders stand on: the same rows, timers, faults and counts in a local cloud of one's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from bench.leads import HEADER, leads
+from bench.matrix.contender import Fault, HandlerFault
+from local.faults.plan import HandlerPlan, PointFault
+from local.faults.request_hook import SENT
+from local.options import LocalCloudOptions
+from local.running import RunningCloud
+
+CONTEXT: Mapping[str, str] = {
+    "model_deadline_s": "3",
+    "classify_timeout_s": "6",
+    "intake_timeout_s": "20",
+    "stop_before_timeout_s": "5",
+    "finish_timeout_s": "20",
+    "max_receives": "5",
+    "quiet_s": "3",
+    "stall_s": "60",
+}
+"""Timers short enough to wait for. A queue hides a message for six times its function's timeout."""
+
+PATIENCE_S = 600.0
+"""A contender that still moves after that is reported as it stands."""
+LOOK_S = 0.25
+
+
+class MatrixError(Exception):
+    """A line of the matrix could not be measured; the message says why."""
+
+
+def rows_of(fault: Fault) -> str:
+    """The CSV, header first: row n is "Lead n", six digits, and everybody is somebody else."""
+    return "".join(leads(fault.rows))
+
+
+def reversed_rows(text: str) -> str:
+    """The same rows from the last to the first."""
+    return HEADER + "".join(reversed(text.removeprefix(HEADER).splitlines(keepends=True)))
+
+
+def options_of(
+    fault: Fault, folder: Path, *, names: Mapping[str, str], hooks: Sequence[str], points: Mapping[str, str]
+) -> LocalCloudOptions:
+    """How the cloud is started. `names` are the contender's for the placeholders of `Fault.aws`, `points` those of its
+    `hooks` for `before_send` and `answered`."""
+    script = None
+    if fault.claude:
+        script = folder / "script.json"
+        script.write_text(json.dumps(list(fault.claude)))
+    return LocalCloudOptions(
+        claude_script=script,
+        context={**CONTEXT, **fault.context},
+        service_faults=[_named(rule, names) for rule in fault.aws],
+        handler_faults=_plan(fault.handler, hooks, points) if fault.handler else None,
+    )
+
+
+def alarms_of(cloud: RunningCloud) -> list[str]:
+    """Names of the alarms that are, or were, in ALARM."""
+    cloudwatch = cloud.client("cloudwatch")
+    fired = {
+        alarm["AlarmName"]
+        for page in cloudwatch.get_paginator("describe_alarms").paginate(StateValue="ALARM")
+        for alarm in page["MetricAlarms"]
+    }
+    pages = cloudwatch.get_paginator("describe_alarm_history").paginate(HistoryItemType="StateUpdate")
+    for item in (item for page in pages for item in page["AlarmHistoryItems"]):
+        with suppress(KeyError, ValueError):
+            if json.loads(item["HistoryData"])["newState"]["stateValue"] == "ALARM":
+                fired.add(item["AlarmName"])
+    return sorted(fired)
+
+
+def _named(rule: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    when = {member: _in_place(value, names) for member, value in rule["when"].items()}
+    return {**rule, "when": when}
+
+
+def _in_place(value: str, names: Mapping[str, str]) -> str:
+    for placeholder, name in names.items():
+        value = value.replace(f"<{placeholder}>", name)
+    return value
+
+
+def _plan(fault: HandlerFault, hooks: Sequence[str], points: Mapping[str, str]) -> HandlerPlan:
+    point = {"sent": SENT, **points}[fault.at]
+    # Under a client's hands any other exception would be taken for the transport's.
+    does = "abort" if (fault.at, fault.does) == ("sent", "raise") else fault.does
+    return HandlerPlan(
+        hooks=[*hooks, "local.faults.request_hook"],
+        faults=[PointFault.model_validate({"point": point, "does": does, "times": fault.times})],
+    )

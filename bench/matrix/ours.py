@@ -1,0 +1,154 @@
+"""Our stacks as a contender: an upload through the bucket, as anybody would bring it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from bench.matrix.contender import Ended, Fault
+from bench.matrix.ground import LOOK_S, PATIENCE_S, MatrixError, alarms_of, options_of, reversed_rows, rows_of
+from bench.matrix.kills import Kills
+from bench.processes import Processes
+from functions.uploads.model import RowItem, Upload
+from local.cloud import LocalCloud
+
+POINTS: Mapping[str, str] = {"before_send": "classify.model.before", "answered": "classify.model.after"}
+"""Crash points of classify by the moments of the contract."""
+NAMES: Mapping[str, str] = {"worker": "Classify", "publisher": "Intake", "dead_letters": "ClassifyDlq"}
+_KEY = "uploads/leads.csv"
+_ENDED = frozenset({"done", "paused"})
+
+
+class Ours:
+    """The stacks of this repository."""
+
+    name = "ours"
+
+    def run(self, fault: Fault) -> Ended:
+        """Raises MatrixError, LocalCloudError."""
+        with tempfile.TemporaryDirectory(prefix="matrix-") as folder:
+            options = options_of(
+                fault, Path(folder), names=NAMES, hooks=["local.faults.crash_point_hook"], points=POINTS
+            )
+            with LocalCloud(options) as cloud:
+                return _Run(cloud, fault).run()
+
+
+class _Run:
+    def __init__(self, cloud: LocalCloud, fault: Fault) -> None:
+        self._cloud = cloud
+        self._fault = fault
+        self._uploads: dict[str, Upload] = {}
+        self._rows: list[RowItem] = []
+
+    def run(self) -> Ended:
+        begun = time.monotonic()
+        processes = Processes(self._cloud.process_group, {"worker": self._cloud.outputs["ClassifyFunctionName"]})
+        kills = Kills(processes, "worker", self._fault.kills, self._still_open)
+        self._bring()
+        kills.start()
+        try:
+            self._wait(begun + PATIENCE_S)
+        finally:
+            kills.stop()
+        if kills.done != self._fault.kills:
+            raise MatrixError(f"{self._fault.name}: {kills.done} kills happened, {self._fault.kills} were wanted")
+        return self._count(time.monotonic() - begun)
+
+    def _bring(self) -> None:
+        s3, bucket = self._cloud.client("s3"), self._cloud.outputs["UploadsBucketName"]
+        text = rows_of(self._fault)
+        version = s3.put_object(Bucket=bucket, Key=_KEY, Body=text.encode())["VersionId"]
+        if self._fault.action == "two_versions":
+            s3.put_object(Bucket=bucket, Key=_KEY, Body=reversed_rows(text).encode())
+        elif self._fault.action == "event_twice":
+            named = {"key": _KEY, "size": len(text), "version-id": version}
+            event = {
+                "detail-type": "Object Created",
+                "source": "aws.s3",
+                "detail": {"bucket": {"name": bucket}, "object": named},
+            }
+            self._cloud.client("lambda").invoke(
+                FunctionName=self._cloud.outputs["IntakeFunctionName"],
+                InvocationType="Event",
+                Payload=json.dumps(event).encode(),
+            )
+
+    def _still_open(self) -> bool:
+        self._look()
+        return any(upload.state == "running" for upload in self._uploads.values())
+
+    def _wait(self, deadline: float) -> None:
+        """Until every upload has ended and no message is left that could start anything."""
+        while not (self._all_ended() and self._queue_is_empty()):
+            if time.monotonic() > deadline:
+                standing = [f"{upload.state}, {len(self._rows)} rows ended" for upload in self._uploads.values()]
+                raise MatrixError(f"{self._fault.name}: after {PATIENCE_S:.0f} s it still moves: {standing}")
+            time.sleep(LOOK_S)
+            self._look()
+
+    def _all_ended(self) -> bool:
+        expected = 2 if self._fault.action == "two_versions" else 1
+        return len(self._uploads) == expected and all(upload.state in _ENDED for upload in self._uploads.values())
+
+    def _queue_is_empty(self) -> bool:
+        names = ["", "NotVisible", "Delayed"]
+        attributes = self._cloud.client("sqs").get_queue_attributes(
+            QueueUrl=self._cloud.outputs["ClassifyQueueUrl"],
+            AttributeNames=[f"ApproximateNumberOfMessages{name}" for name in names],
+        )["Attributes"]
+        return all(int(value) == 0 for value in attributes.values())
+
+    def _look(self) -> None:
+        items = self._items()
+        uploads = [Upload.from_item(item) for item in items if item["sk"] == "META"]
+        self._uploads = {upload.upload_id: upload for upload in uploads}
+        self._rows = [RowItem.from_item(item) for item in items if "row_number" in item and "outcome" in item]
+
+    def _items(self) -> list[dict[str, Any]]:
+        client = self._cloud.resource("dynamodb").meta.client
+        pages = client.get_paginator("scan").paginate(
+            TableName=self._cloud.outputs["ProspectsTableName"], ConsistentRead=True
+        )
+        return [item for page in pages for item in page["Items"]]
+
+    def _count(self, seconds: float) -> Ended:
+        self._look()
+        counts = self._cloud.model_counts()
+        where = Counter(str(row.outcome) for row in self._rows)
+        waiting = sum(
+            upload.counts.valid - sum(row.upload_id == upload.upload_id for row in self._rows)
+            for upload in self._uploads.values()
+            if upload.state == "paused"
+        )
+        return Ended(
+            rows=self._fault.rows,
+            deliveries=self._cloud.deliveries().get(self._cloud.outputs["ClassifyFunctionName"], 0),
+            model_requests=counts["model_requests"],
+            may_have_been_billed=counts["may_have_been_billed"],
+            worst_row=counts["worst_row"],
+            stored_outcomes=where["classified"] + where["failed"],
+            lost=sum(self._lost(upload) for upload in self._uploads.values()),
+            where={**where, **({"paused": waiting} if waiting else {})},
+            dead_letters=sum(self._cloud.dead_letters().values()),
+            alarms=alarms_of(self._cloud),
+            seconds=seconds,
+        )
+
+    def _lost(self, upload: Upload) -> int:
+        """Rows of the file without an item or without a line in the results; a pause holds its rows and loses none."""
+        if upload.state == "paused":
+            return self._fault.rows - upload.counts.valid
+        ended = {row.row_number for row in self._rows if row.upload_id == upload.upload_id}
+        return self._fault.rows - min(len(ended), self._in_results(upload))
+
+    def _in_results(self, upload: Upload) -> int:
+        stored = self._cloud.client("s3").get_object(Bucket=upload.bucket, Key=upload.results_key)
+        return sum(1 for _ in csv.DictReader(StringIO(stored["Body"].read().decode("utf-8-sig"))))
