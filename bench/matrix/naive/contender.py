@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.leads import leads
 from bench.matrix.contender import Ended, Fault
-from bench.matrix.naive.applies import applies, handler_faults, service_faults
+from bench.matrix.ground import LOOK_S, PATIENCE_S, MatrixError, alarms_of, options_of, reversed_rows, rows_of
+from bench.matrix.kills import Kills
+from bench.matrix.naive.applies import HOOKS, NAMES, POINTS, applies
 from bench.matrix.naive.cloud import NaiveCloud
 from bench.matrix.naive.ending import answered, dead, waiting
-from bench.matrix.naive.kills import RandomKills
 from bench.matrix.naive.publisher import publish
-from bench.matrix.naive.template import FUNCTION, MAX_RECEIVES, VISIBILITY_PER_TIMEOUT, Worker, task_of
-from local.options import LocalCloudOptions
-
-NAMES: dict[Worker, str] = {"stock": "stock Powertools", "bare": "bare SDKs"}
-_LOOK_S = 0.02
-_SLOWEST_ROW_S = 1.0
-_START_S = 60.0
-
-
-class StuckError(Exception):
-    """Rows did not end in time; the message says how many."""
+from bench.matrix.naive.template import FUNCTION, VISIBILITY_PER_TIMEOUT, Worker, task_of
+from bench.processes import Processes
 
 
 @dataclass(frozen=True)
-class NaiveContender:
-    """`visibility_per_timeout`: how long a received message is hidden, in timeouts of the function. `handlers`: how
+class Naive:
+    """`visibility_per_timeout`: how long a received message is hidden, in timeouts of the function; `handlers`: how
     many run at once.
 
-    With one handler nothing is received while it runs, so where invocations end by themselves a message may be hidden
-    for a shorter time than AWS advises without another delivery: only the wait is shorter.
+    A message is received again when it is no longer hidden and a handler is free. Where every invocation ends by itself
+    and there is one handler, less than AWS advises is therefore only a shorter wait.
     """
 
     worker: Worker
@@ -44,29 +34,17 @@ class NaiveContender:
 
     @property
     def name(self) -> str:
-        return NAMES[self.worker]
+        return self.worker
 
     def run(self, fault: Fault) -> Ended:
-        """Raises StuckError, LocalCloudError."""
-        if not applies(fault):
+        """Raises MatrixError, LocalCloudError."""
+        if not applies(fault, self.worker):
             return _not_hit(fault)
-        with tempfile.TemporaryDirectory() as folder:
-            options = LocalCloudOptions(
-                claude_script=_script(fault, Path(folder)),
-                handlers=self.handlers,
-                context=fault.context,
-                service_faults=service_faults(fault),
-                handler_faults=handler_faults(fault.handler),
-            )
+        with tempfile.TemporaryDirectory(prefix="matrix-") as folder:
+            options = options_of(fault, Path(folder), names=NAMES, hooks=HOOKS, points=POINTS)
+            options = replace(options, handlers=self.handlers)
             with NaiveCloud(self.worker, options, visibility_per_timeout=self.visibility_per_timeout) as cloud:
-                begun = time.monotonic()
-                _publish(cloud, fault)
-                _wait(cloud, self._patience_s(cloud, fault), RandomKills(cloud, fault.rows, fault.kills))
-                return _counted(cloud, fault, time.monotonic() - begun)
-
-    def _patience_s(self, cloud: NaiveCloud, fault: Fault) -> float:
-        hidden_s = self.visibility_per_timeout * cloud.settings.classify_timeout_s
-        return _START_S + MAX_RECEIVES * hidden_s + (fault.rows + 10 * fault.kills) * _SLOWEST_ROW_S
+                return _run(cloud, fault)
 
 
 def _not_hit(fault: Fault) -> Ended:
@@ -83,41 +61,49 @@ def _not_hit(fault: Fault) -> Ended:
     )
 
 
-def _script(fault: Fault, folder: Path) -> Path | None:
-    if not fault.claude:
-        return None
-    path = folder / "script.json"
-    path.write_text(json.dumps(list(fault.claude)))
-    return path
+def _run(cloud: NaiveCloud, fault: Fault) -> Ended:
+    begun = time.monotonic()
+    processes = Processes(cloud.process_group, {"worker": FUNCTION})
+    kills = Kills(processes, "worker", fault.kills, lambda: waiting(cloud) > 0)
+    rows = _bring(cloud, fault)
+    kills.start()
+    try:
+        _wait(cloud, fault, begun + PATIENCE_S)
+    finally:
+        kills.stop()
+    if kills.done != fault.kills:
+        raise MatrixError(f"{fault.name}: {kills.done} kills happened, {fault.kills} were wanted")
+    return _counted(cloud, fault, rows, time.monotonic() - begun)
 
 
-def _publish(cloud: NaiveCloud, fault: Fault) -> None:
-    content, task = "".join(leads(fault.rows)), task_of(cloud.settings)
+def _bring(cloud: NaiveCloud, fault: Fault) -> set[str]:
+    """Send the rows as the fault says; returns the name of each row."""
+    text = rows_of(fault)
+    files = {
+        "once": [("first", text)],
+        "event_twice": [("first", text), ("first", text)],
+        "two_versions": [("first", text), ("second", reversed_rows(text))],
+    }[fault.action]
 
-    def send(_: int = 0) -> None:
-        publish(cloud.client("sqs"), cloud.outputs["QueueUrl"], content, task)
+    def send(file: tuple[str, str]) -> list[str]:
+        version, content = file
+        sqs, task = cloud.client("sqs"), task_of(cloud.settings)
+        return publish(sqs, cloud.outputs["QueueUrl"], content, task, version=version)
 
-    if fault.action == "event_twice":
-        with ThreadPoolExecutor(2) as both:
-            list(both.map(send, range(2)))
-    else:
-        for _ in range(2 if fault.action == "two_versions" else 1):
-            send()
+    with ThreadPoolExecutor(len(files)) as together:
+        return {row for rows in together.map(send, files) for row in rows}
 
 
-def _wait(cloud: NaiveCloud, patience_s: float, kills: RandomKills) -> None:
-    deadline = time.monotonic() + patience_s
+def _wait(cloud: NaiveCloud, fault: Fault, deadline: float) -> None:
+    """Until no message is left: SQS deletes each or moves it to the dead-letter queue, and nothing else moves here."""
     while left := waiting(cloud):
         if time.monotonic() > deadline:
-            raise StuckError(f"{left} messages were still in the queue after {patience_s:.0f} s")
-        kills.strike()
-        time.sleep(_LOOK_S)
-    if not kills.over:
-        raise StuckError("the rows were through before the last kill")
+            raise MatrixError(f"{fault.name}: after {PATIENCE_S:.0f} s there still are {left} messages in the queue")
+        time.sleep(LOOK_S)
 
 
-def _counted(cloud: NaiveCloud, fault: Fault, seconds: float) -> Ended:
-    counts, rows = cloud.model_counts(), {str(number) for number in range(1, fault.rows + 1)}
+def _counted(cloud: NaiveCloud, fault: Fault, rows: set[str], seconds: float) -> Ended:
+    counts, dead_letters = cloud.model_counts(), sum(cloud.dead_letters().values())
     classified = answered(cloud)
     given_up = dead(cloud) - classified
     lost = rows - classified - given_up
@@ -131,5 +117,7 @@ def _counted(cloud: NaiveCloud, fault: Fault, seconds: float) -> Ended:
         stored_outcomes=len(classified),
         lost=len(lost),
         where={end: count for end, count in where.items() if count},
+        dead_letters=dead_letters,
+        alarms=alarms_of(cloud),
         seconds=seconds,
     )

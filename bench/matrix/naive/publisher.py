@@ -18,17 +18,18 @@ class NotPublishedError(Exception):
     """The queue did not take some rows."""
 
 
-def publish(sqs: Any, queue_url: str, content: str, task: Task) -> int:
-    """Send every row once and return how many. Raises NotPublishedError, and whatever boto3 raises.
+def publish(sqs: Any, queue_url: str, content: str, task: Task, *, version: str) -> list[str]:
+    """Send every row of one version of a file once; returns their names. Raises NotPublishedError, and what boto3 does.
 
     SendMessageBatch reports each entry for itself and may fail some with a 200
     (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html), so they are sent
     again alone.
     """
-    entries = list(_entries(content, task))
+    rows = list(_rows(content, task, version))
+    entries = [{"Id": str(at), "MessageBody": json.dumps(row)} for at, row in enumerate(rows)]
     for first in range(0, len(entries), _ENTRIES_A_CALL):
         _send(sqs, queue_url, entries[first : first + _ENTRIES_A_CALL])
-    return len(entries)
+    return [row["row"] for row in rows]
 
 
 def _send(sqs: Any, queue_url: str, entries: Sequence[Mapping[str, str]]) -> None:
@@ -42,9 +43,8 @@ def _send(sqs: Any, queue_url: str, entries: Sequence[Mapping[str, str]]) -> Non
     raise NotPublishedError(f"the queue refused {len(left)} rows {_CALLS} times")
 
 
-def _entries(content: str, task: Task) -> Iterator[dict[str, str]]:
-    """`row` names the record of the file, `row_key` what is asked of the model: the key of our stack."""
+def _rows(content: str, task: Task, version: str) -> Iterator[dict[str, Any]]:
+    """`row` names the record of the version; `row_key`, what is asked of the model, as the key of our stack does."""
     for number, record in enumerate(csv.DictReader(io.StringIO(content, newline="")), start=1):
         fields = task.rendered(record)
-        body = {"row": str(number), "row_key": task.key(fields), "fields": fields}
-        yield {"Id": str(number), "MessageBody": json.dumps(body)}
+        yield {"row": f"{version}/{number}", "row_key": task.key(fields), "fields": fields}

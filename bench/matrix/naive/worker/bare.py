@@ -17,7 +17,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from .model import ask
 from .results import store
 
-processor = BatchProcessor(event_type=EventType.SQS)
+# A batch of one that fails is a row that failed and no error of the function.
+processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
 
 
 def record_handler(record: SQSRecord) -> None:

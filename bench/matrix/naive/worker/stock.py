@@ -24,7 +24,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from .model import ask
 from .results import store
 
-processor = BatchProcessor(event_type=EventType.SQS)
+# A batch of one that fails is a row that failed and no error of the function.
+processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
 persistence = DynamoDBPersistenceLayer(table_name=os.environ["IDEMPOTENCY_TABLE"])
 config = IdempotencyConfig(event_key_jmespath="row_key", raise_on_no_idempotency_key=True)
 
