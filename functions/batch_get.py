@@ -16,18 +16,18 @@ class UnreadKeysError(Exception):
 
 
 def batch_get(
-    ask: Callable[[dict[str, Any]], dict[str, Any]],
+    get_items: Callable[[dict[str, Any]], dict[str, Any]],
     table_name: str,
     keys: Sequence[dict[str, str]],
     *,
     sleep: Callable[[float], None],
     consistent: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """The items that exist of these distinct keys, in no order. `ask` is BatchGetItem for one value of RequestItems."""
+    """The items that exist of these distinct keys, in no order. `get_items`: BatchGetItem of one RequestItems."""
     for start in range(0, len(keys), KEYS_A_CALL):
         request: Any = {table_name: {"Keys": keys[start : start + KEYS_A_CALL], "ConsistentRead": consistent}}
         for round_number in range(_ROUNDS):
-            answer = ask(request)
+            answer = get_items(request)
             yield from answer["Responses"].get(table_name, ())
             request = answer.get("UnprocessedKeys")
             if not request:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import TracebackType
 from typing import NoReturn
 
 
@@ -17,8 +18,30 @@ class Killed(BaseException):
 _armed: Callable[[str], None] | None = None
 
 
+class crossing:  # noqa: N801 - reads as a statement, like the context managers of contextlib
+    """Stands around one outside call: ``with crossing("<folder>.<operation>"): …``.
+
+    Its points are ``<folder>.<operation>.before`` and, where the call was answered without an error, ``….after``.
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        if _armed is not None:
+            _armed(f"{self._name}.before")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if _armed is not None and kind is None:
+            _armed(f"{self._name}.after")
+
+
 def reach(point: str) -> None:
-    """Called by production code as ``reach("<folder>.<call>.before")`` and ``….after``; free when nothing is armed."""
+    """A point of its own inside an outside call."""
     if _armed is not None:
         _armed(point)
 

@@ -18,6 +18,7 @@ from local.claude.script import parse_script
 from local.claude.standin import StandIn
 from local.emulator import Emulator, load_emulator
 from local.faults.gateway import FaultyGateway
+from local.faults.injected import Injected
 from local.faults.plan import carry
 from local.faults.rules import FaultRules, parse_rules
 from local.gateway import Gateway
@@ -83,14 +84,27 @@ def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud
     resources, alarms = EventBusResources(emulator, bus), Alarms(emulator)
     for repair in (queues, invocations, asynchronous, rules, resources, alarms, outbox):
         repair.install()
+    faults = FaultRules(parse_rules(settings.service_faults))
     app = Gateway(
-        emulator.app.app, Wire(bus, permissions), invocations, metrics, standin, outbox=outbox, token=settings.token
+        emulator.app.app,
+        Wire(bus, permissions),
+        invocations,
+        metrics,
+        standin,
+        outbox=outbox,
+        injected=_injected(settings, emulator, standin, faults),
+        token=settings.token,
     )
-    if settings.handler_faults:
-        carry(settings.handler_faults, emulator)
-    faults = parse_rules(settings.service_faults)
-    faulty = FaultyGateway(app, FaultRules(faults), permissions.function_of) if faults else app
+    faulty = FaultyGateway(app, faults, permissions.function_of) if settings.service_faults else app
     return Cloud(faulty, ClaudeServer(standin), emulator)
+
+
+def _injected(settings: ServerSettings, emulator: Emulator, standin: StandIn, faults: FaultRules) -> Injected:
+    """Arms the handlers, where they are to be."""
+    plan = settings.handler_faults
+    if plan is None:
+        return Injected(standin.used, faults.counts)
+    return Injected(standin.used, faults.counts, plan.faults, carry(plan, emulator))
 
 
 def _sink(emulator: Emulator) -> Sink:

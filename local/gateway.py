@@ -10,6 +10,7 @@ from typing import Any
 
 from local.bus.wire import PATH, Wire
 from local.claude.standin import StandIn
+from local.faults.injected import Injected
 from local.metrics import Metrics
 from local.outbox import Outbox
 from local.repairs.invocations import Invocations
@@ -34,6 +35,7 @@ class Gateway:
         standin: StandIn,
         *,
         outbox: Outbox,
+        injected: Injected,
         token: str,
     ) -> None:
         self._emulator_app = emulator_app
@@ -42,6 +44,7 @@ class Gateway:
         self._metrics = metrics
         self._standin = standin
         self._outbox = outbox
+        self._injected = injected
         self._token = token
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -72,6 +75,7 @@ class Gateway:
             "outbox": self._outbox.listing,
             "claude": lambda: {**self._standin.counts(), **self._standin.in_doubt()},
             "deliveries": self._invocations.deliveries,
+            "injected": self._injected.counts,
         }
         if question not in answers:
             return 404, {"message": f"The local cloud does not know {question}."}

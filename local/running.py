@@ -58,6 +58,10 @@ class RunningCloud:
         """What was handed to each function, by its name: messages of its queue, each time counted, or other events."""
         return dict(ask(self.endpoint, "deliveries"))
 
+    def injected(self) -> dict[str, list[int]]:
+        """How often each fault came that this cloud was started with: those of `script`, `service` and `handler`."""
+        return dict(ask(self.endpoint, "injected"))
+
     def metrics(self) -> list[dict[str, Any]]:
         """What AWS would have published: rows of namespace, name, dimensions and sum."""
         return list(ask(self.endpoint, "metrics"))

@@ -1,10 +1,33 @@
-"""Properties are explored the same way on every run; `--hypothesis-profile explore` looks further, at random."""
+"""Properties are explored the same way on every run; `--hypothesis-profile explore` looks further, at random.
+
+What the crash points, schedules and interleavings came to is counted, and said at the end.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import settings
+
+from tests.effects import explored
 
 # No deadline: these machines are shared, and a slow moment is not a wrong answer.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2_000, deadline=None)
 settings.load_profile("same")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    explored.hand_over(session)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A process of pytest-xdist has ended."""
+    explored.take_over(getattr(node, "workeroutput", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in explored.told():
+        terminalreporter.write_line(line)

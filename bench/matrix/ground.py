@@ -63,6 +63,13 @@ def options_of(
     )
 
 
+def refuse_uninjected(cloud: RunningCloud, fault: Fault) -> None:
+    """A fault that never came was not survived. Raises MatrixError."""
+    for kind, hits in cloud.injected().items():
+        if 0 in hits:
+            raise MatrixError(f"{fault.name}: {kind} fault {hits.index(0) + 1} was never injected")
+
+
 def alarms_of(cloud: RunningCloud) -> list[str]:
     """Names of the alarms that are, or were, in ALARM."""
     cloudwatch = cloud.client("cloudwatch")

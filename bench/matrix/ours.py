@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from bench.matrix.contender import Ended, Fault
-from bench.matrix.ground import LOOK_S, PATIENCE_S, MatrixError, alarms_of, options_of, reversed_rows, rows_of
+from bench.matrix.ground import (
+    LOOK_S,
+    PATIENCE_S,
+    MatrixError,
+    alarms_of,
+    options_of,
+    refuse_uninjected,
+    reversed_rows,
+    rows_of,
+)
 from bench.matrix.kills import Kills
 from bench.processes import Processes
 from functions.uploads.model import RowItem, Upload
@@ -60,6 +69,7 @@ class _Run:
             kills.stop()
         if kills.done != self._fault.kills:
             raise MatrixError(f"{self._fault.name}: {kills.done} kills happened, {self._fault.kills} were wanted")
+        refuse_uninjected(self._cloud, self._fault)
         return self._count(time.monotonic() - begun)
 
     def _bring(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
 from functions.clock import Clock, wall_clock
-from functions.crash_points import reach
+from functions.crash_points import crossing
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager.client import SecretsManagerClient
@@ -83,9 +83,9 @@ class ApiKey:
             self._read_at = self._clock()
 
     def _read(self) -> str:
-        reach("classify.secret.before")
         try:
-            secret = self._client.get_secret_value(SecretId=self._secret_id).get("SecretString", "")
+            with crossing("classify.secret"):
+                secret = self._client.get_secret_value(SecretId=self._secret_id).get("SecretString", "")
         except ClientError as error:
             code = error.response["Error"]["Code"]
             raise KeyUnavailableError(f"the secret cannot be read: {code}", passing=code in _PASSING) from None
@@ -93,7 +93,6 @@ class ApiKey:
             raise KeyUnavailableError(f"the secret cannot be read: {type(error).__name__}") from None
         except BotoCoreError as error:
             raise KeyUnavailableError(f"the secret cannot be read: {type(error).__name__}", passing=True) from None
-        reach("classify.secret.after")
         return key_in(secret)
 
 

@@ -14,7 +14,7 @@ from functions.classify.effect_item import EffectItem, input_digest, payload_has
 from functions.classify.prices import cost_microusd, worst_case_microusd
 from functions.classify.task import Task
 from functions.clock import Clock, wall_clock
-from functions.crash_points import reach
+from functions.crash_points import crossing, reach
 from functions.effects.outcomes import Outcome
 from functions.effects.run import Run, current_run
 from functions.effects.store import EffectStore
@@ -63,6 +63,7 @@ def guard(store: EffectStore, ask: Ask, *, model_deadline_s: float, clock: Clock
         if run.deadline - clock() < model_deadline_s + SPARE_S:
             return False
         run.mark_sent()
+        reach("classify.model.leaving")
         return True
 
     config = IdempotencyConfig()
@@ -73,12 +74,11 @@ def guard(store: EffectStore, ask: Ask, *, model_deadline_s: float, clock: Clock
         rendered = item["rendered"]
         # Taken here, in the row's own thread: the request leaves from another one.
         run = current_run()
-        reach("classify.model.before")
         try:
-            reply = ask(task.request(rendered), lambda: before_send(run))
+            with crossing("classify.model"):
+                reply = ask(task.request(rendered), lambda: before_send(run))
         except KeyUnavailableError as error:
             return Outcome.released(KEY_UNREAD if error.passing else KEY_UNAVAILABLE).model_dump()
-        reach("classify.model.after")
         return outcome_of(task, rendered, reply).model_dump()
 
     guarded: Guarded = idempotent_function(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from typing import Protocol
 
-from functions.crash_points import reach
 from functions.uploads.model import Upload
 
 
@@ -46,18 +45,10 @@ class Pauses:
 
     def _try_pause(self, upload: Upload, reason: str) -> bool | Exception:
         try:
-            return self._write(upload, reason) or not self._runs(upload.upload_id)
+            return self._uploads.pause(upload, reason) or not self._runs(upload.upload_id)
         except Exception as error:  # noqa: BLE001 - kept, and raised again for each row of this upload
             return error
 
-    def _write(self, upload: Upload, reason: str) -> bool:
-        reach("classify.pause.before")
-        paused = self._uploads.pause(upload, reason)
-        reach("classify.pause.after")
-        return paused
-
     def _runs(self, upload_id: str) -> bool:
-        reach("classify.upload_read.before")
         current = self._uploads.get_upload(upload_id, consistent=True)
-        reach("classify.upload_read.after")
         return current is not None and current.state == "running"

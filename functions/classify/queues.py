@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from functions.crash_points import reach
+from functions.crash_points import crossing
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
@@ -21,27 +21,24 @@ class Queues:
     def dead_letter(self, body: str, reason: str, *, upload_id: str = "", row_number: int | None = None) -> None:
         """Put the message, as it came, into the dead-letter queue, with what is known of it as attributes."""
         known = {"reason": reason, "upload_id": upload_id, "row_number": "" if row_number is None else str(row_number)}
-        reach("classify.dlq_send.before")
-        self._client.send_message(
-            QueueUrl=self._dlq_url,
-            MessageBody=body,
-            # SQS takes no empty attribute.
-            MessageAttributes={
-                name: {"DataType": "String", "StringValue": value} for name, value in known.items() if value
-            },
-        )
-        reach("classify.dlq_send.after")
+        with crossing("classify.dead_letter"):
+            self._client.send_message(
+                QueueUrl=self._dlq_url,
+                MessageBody=body,
+                # SQS takes no empty attribute.
+                MessageAttributes={
+                    name: {"DataType": "String", "StringValue": value} for name, value in known.items() if value
+                },
+            )
 
     def come_back(self, receipt: str, seconds: int) -> None:
         """Make a message that is not acknowledged visible again in so many seconds."""
-        reach("classify.visibility.before")
-        self._client.change_message_visibility(
-            QueueUrl=self._queue_url, ReceiptHandle=receipt, VisibilityTimeout=seconds
-        )
-        reach("classify.visibility.after")
+        with crossing("classify.come_back"):
+            self._client.change_message_visibility(
+                QueueUrl=self._queue_url, ReceiptHandle=receipt, VisibilityTimeout=seconds
+            )
 
     def send_again(self, body: str, seconds: int) -> None:
         """Send a copy of a message, delivered no sooner than in so many seconds and with receives of its own."""
-        reach("classify.requeue.before")
-        self._client.send_message(QueueUrl=self._queue_url, MessageBody=body, DelaySeconds=seconds)
-        reach("classify.requeue.after")
+        with crossing("classify.send_again"):
+            self._client.send_message(QueueUrl=self._queue_url, MessageBody=body, DelaySeconds=seconds)

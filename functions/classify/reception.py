@@ -20,7 +20,6 @@ from functions.classify.row_event import (
 )
 from functions.classify.settlement import Settlement
 from functions.classify.task import Task
-from functions.crash_points import reach
 from functions.events.guards import check
 from functions.uploads.model import Upload
 
@@ -108,13 +107,10 @@ class _UploadsOfBatch:
         return found
 
     def _read(self, upload_id: str) -> Upload | Exception | None:
-        reach("classify.upload_read.before")
         try:
-            upload = self._uploads.get_upload(upload_id, consistent=True)
+            return self._uploads.get_upload(upload_id, consistent=True)
         except Exception as error:  # noqa: BLE001 - kept, and raised again for each row of this upload
             return error
-        reach("classify.upload_read.after")
-        return upload
 
 
 def _result(

@@ -15,7 +15,6 @@ from functions.classify.queues import Queues
 from functions.classify.results import Ending, Result, describe
 from functions.classify.row_event import Message, Row, RowData
 from functions.clock import Clock, wall_clock
-from functions.crash_points import reach
 from functions.effects.errors import KeyConflictError
 from functions.effects.record import EffectRecord
 from functions.effects.states import State
@@ -96,9 +95,9 @@ class Settlement:
         )
 
     def _end(self, message: Message, item: RowItem, error: dict[str, str] | None = None) -> Result:
-        if item.outcome == "failed" and self._is_open(item):
+        if item.outcome == "failed" and self._rows.get_row(item.upload_id, item.row_number) is None:
             self._queues.dead_letter(message.body, item.reason, upload_id=item.upload_id, row_number=item.row_number)
-        written = self._put(item)
+        written = self._rows.put_row(item)
         return self._result(
             message,
             item,
@@ -146,22 +145,10 @@ class Settlement:
         if not given_up_here:
             return self._finish(row, record, met)
         item = terminal_row(row.data.identity(row.task.prompt_version), record, self._now())
-        self._put(item)
+        self._rows.put_row(item)
         # Left unacknowledged and visible at once: the queue's redrive takes it, payload and all, to the DLQ.
         error = self._come_back(row.message, 0)
         return self._result(row.message, item, "given_up", reason=item.reason, error=met.error or error)
-
-    def _is_open(self, item: RowItem) -> bool:
-        reach("classify.row_read.before")
-        found = self._rows.get_row(item.upload_id, item.row_number)
-        reach("classify.row_read.after")
-        return found is None
-
-    def _put(self, item: RowItem) -> bool:
-        reach("classify.row_put.before")
-        written = self._rows.put_row(item)
-        reach("classify.row_put.after")
-        return written
 
     def _come_back(self, message: Message, seconds: int) -> dict[str, str] | None:
         try:

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from pydantic import BaseModel
 
 from functions.batch_get import batch_get
-from functions.crash_points import reach
+from functions.crash_points import crossing
 from functions.effects.record import EffectRecord
 from functions.effects.states import Event, Guard, Move
 
@@ -53,7 +53,8 @@ class EffectTable:
         self._sleep = sleep
 
     def read(self, effect_id: str) -> EffectRecord | None:
-        item = self._client.get_item(TableName=self._name, Key={"id": effect_id}, ConsistentRead=True).get("Item")
+        with crossing("effects.read"):
+            item = self._client.get_item(TableName=self._name, Key={"id": effect_id}, ConsistentRead=True).get("Item")
         return EffectRecord.from_item(item) if item else None
 
     def read_many(self, effect_ids: Sequence[str]) -> dict[str, EffectRecord]:
@@ -63,7 +64,8 @@ class EffectTable:
         return {record.id: record for record in records}
 
     def _batch_get(self, request: dict[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = self._client.batch_get_item(RequestItems=request)
+        with crossing("effects.read_many"):
+            answer: dict[str, Any] = self._client.batch_get_item(RequestItems=request)
         return answer
 
     def create(self, event: Event, record: EffectRecord, expires_at: int | None = None) -> Refused | None:
@@ -71,18 +73,16 @@ class EffectTable:
         item = record.model_dump(mode="json", exclude_none=True)
         if expires_at is not None:
             item["expiration"] = expires_at
-        point = f"effects.{event.replace(' ', '_')}"
-        reach(f"{point}.before")
         try:
-            self._client.put_item(
-                TableName=self._name,
-                Item=item,
-                ConditionExpression="attribute_not_exists(id)",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
+            with crossing(f"effects.{event.name.lower()}"):
+                self._client.put_item(
+                    TableName=self._name,
+                    Item=item,
+                    ConditionExpression="attribute_not_exists(id)",
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                )
         except ClientError as error:
             return _refusal(error)
-        reach(f"{point}.after")
         return None
 
     def apply(
@@ -111,7 +111,7 @@ class EffectTable:
             names |= {f"#{name}": name for name in remove}
             expression += " REMOVE " + ", ".join(f"#{name}" for name in remove)
         update = _Update(expression, " AND ".join(conditions), names, values)
-        refused = self._update(move.event, seen.id, update)
+        refused = self._update(f"effects.{move.event.name.lower()}", seen.id, update)
         # Not read back: the fence held, so what was written over is what was seen, and the record is known.
         return refused or seen.after(move.end, changes, remove)
 
@@ -123,25 +123,23 @@ class EffectTable:
         update = _Update(
             "ADD #late_answers :one", "attribute_exists(id)", {"#late_answers": "late_answers"}, {":one": 1}
         )
-        self._update(Event.FINISH, effect_id, update)
+        self._update("effects.count_late_answer", effect_id, update)
         return self.read(effect_id)
 
-    def _update(self, event: Event, effect_id: str, update: _Update) -> Refused | None:
-        point = f"effects.{event.replace(' ', '_')}"
-        reach(f"{point}.before")
+    def _update(self, operation: str, effect_id: str, update: _Update) -> Refused | None:
         try:
-            self._client.update_item(
-                TableName=self._name,
-                Key={"id": effect_id},
-                UpdateExpression=update.expression,
-                ConditionExpression=update.condition,
-                ExpressionAttributeNames=update.names,
-                ExpressionAttributeValues=update.values,
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
+            with crossing(operation):
+                self._client.update_item(
+                    TableName=self._name,
+                    Key={"id": effect_id},
+                    UpdateExpression=update.expression,
+                    ConditionExpression=update.condition,
+                    ExpressionAttributeNames=update.names,
+                    ExpressionAttributeValues=update.values,
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                )
         except ClientError as error:
             return _refusal(error)
-        reach(f"{point}.after")
         return None
 
 

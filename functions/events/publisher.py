@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
-from functions.crash_points import reach
+from functions.crash_points import crossing
 from functions.events.entries import Entry, packed
 
 SOURCE = "prospect-uploader"
@@ -101,9 +101,10 @@ class Publisher:
 
     def _send(self, request: Sequence[Entry]) -> list[tuple[Entry, str]]:
         """The entries of one request that were not accepted, each with its code."""
-        reach("events.put_events.before")
+        entries = [_on_the_wire(entry) for entry in request]
         try:
-            answer = self._client.put_events(EventBusArn=self._bus_arn, Entries=[_on_the_wire(e) for e in request])
+            with crossing("events.put_events"):
+                answer = self._client.put_events(EventBusArn=self._bus_arn, Entries=entries)
         except ClientError as error:
             code = error.response["Error"]["Code"]
             if code not in PASSING_ERRORS:
@@ -114,7 +115,6 @@ class Publisher:
         except BotoCoreError as error:
             # No answer: the entries may be on the bus. Their ids make sending them again harmless.
             return [(entry, type(error).__name__) for entry in request]
-        reach("events.put_events.after")
         return _not_accepted(request, answer)
 
     def _pause(self, round_number: int) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ulid import ULID
 
-from functions.crash_points import reach
+from functions.crash_points import crossing
 from functions.events.entries import Entry
 from functions.events.envelope import Envelope
 from functions.events.publisher import Publisher
@@ -40,15 +40,11 @@ class Announcer:
     def announce(self, upload: Upload, announcement: Announcement) -> None:
         """Raises what the bus and the topic raise; the outbox then still holds the announcement."""
         if announcement.kind == "finished":
-            reach("finish.publish.before")
             self._publisher.publish([finished_event(upload)])
-            reach("finish.publish.after")
         notice = notice_of(upload, announcement)
-        reach("finish.notify.before")
-        self._sns.publish(TopicArn=self._topic_arn, Subject=notice.subject, Message=notice.text)
-        reach("finish.notify.after")
+        with crossing("finish.notify"):
+            self._sns.publish(TopicArn=self._topic_arn, Subject=notice.subject, Message=notice.text)
         self._table.announced(upload.upload_id, announcement)
-        reach("finish.announced.after")
 
 
 def finished_event(upload: Upload) -> Entry:

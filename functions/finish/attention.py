@@ -14,7 +14,6 @@ from typing import Any
 
 from functions.classify.task import Task
 from functions.clock import Clock
-from functions.crash_points import reach
 from functions.effects.record import EffectRecord
 from functions.effects.table import EffectTable
 from functions.finish.count import pause_before_next_attention
@@ -81,9 +80,7 @@ class Attention:
         return sum(self._replace(upload, seen) for seen in self._changed.pop(upload.upload_id, ()))
 
     def _page(self, start: dict[str, Any]) -> tuple[list[AttentionRow], dict[str, Any]]:
-        reach("finish.attention_page.before")
         rows, following = self._sweeps.attention_page(start)
-        reach("finish.attention_page.after")
         for batch in batches(rows):
             self._look_up(batch)
         return rows, following
@@ -116,10 +113,8 @@ class Attention:
         upload = self._table.get_upload(upload_id)
         if upload is None or upload.state != "done" or not any(map(self._is_ended, self._changed[upload_id])):
             return None
-        reach("finish.reopen.before")
         day = budget_day(self._clock())
         opened = self._table.reopen(upload, actor=ACTOR, day=day, reserve_microusd=0, publish=False)
-        reach("finish.reopen.after")
         return OpenUpload(upload_id=upload_id) if opened else None
 
     def _is_ended(self, row: AttentionRow) -> bool:
@@ -133,11 +128,7 @@ class Attention:
         record = self._effects.read(record_id(name, seen.key))
         if row is None or record is None or not self._moved_on(seen, record):
             return False
-        item = self._later(upload, row, record)
-        reach("finish.replace_row.before")
-        replaced = self._table.replace_row(item, seen)
-        reach("finish.replace_row.after")
-        return replaced
+        return self._table.replace_row(self._later(upload, row, record), seen)
 
     def _later(self, upload: Upload, row: RowItem, record: EffectRecord) -> RowItem:
         identity = RowIdentity(row.upload_id, row.row_number, row.line, row.key, upload.prompt_version)

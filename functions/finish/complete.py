@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from functions.clock import Clock
-from functions.crash_points import reach
 from functions.finish.rows import RowResult, RowsDisagreeError, read_rows
 from functions.finish.spreadsheet import ResultRow, results_csv
 from functions.finish.storage import put_results, results_key, source_of
@@ -42,9 +41,7 @@ class Completion:
         if tally.terminal != upload.counts.valid:
             raise RowsDisagreeError(upload.upload_id, 0, f"{tally.terminal} rows have ended of {upload.counts.valid}")
         told = announcement(upload, tally, f"s3://{upload.bucket}/{key}")
-        reach("finish.done.before")
         won = self._table.finish(upload, self._finished(tally, key), told)
-        reach("finish.done.after")
         return told if won else None
 
     def _finished(self, tally: Tally, key: str) -> Finished:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from aws_lambda_powertools import Logger
 
 from functions.clock import Clock
-from functions.crash_points import reach
+from functions.crash_points import crossing
 from functions.finish.announce import Announcer
 from functions.finish.attention import Attention
 from functions.finish.complete import Completion
@@ -86,11 +86,9 @@ class Look:
 
     def at(self, seen: OpenUpload) -> str:
         """How the look ended."""
-        reach("finish.claim_look.before")
         # The claim ends with this invocation: a tick that is killed holds nobody up for longer than it could have run.
         if not self._table.claim_look(seen, self._claimed_until):
             return "taken"
-        reach("finish.claim_look.after")
         upload = self._table.get_upload(seen.upload_id)
         if upload is None:
             raise LookupError("an open upload has no META item")
@@ -115,9 +113,7 @@ class Look:
             # Nothing is counted yet, and what the sweep waits for begins when everything is published.
             begun = Progress(terminal=seen.terminal, moved_at=int(self._clock()))
             return Ended(self._continue_publishing(upload), self._pace.tick_s, begun)
-        reach("finish.count.before")
         terminal = self._table.count_rows(upload.upload_id)
-        reach("finish.count.after")
         logger.info("counted", upload_id=upload.upload_id, terminal=terminal, valid=upload.counts.valid)
         if terminal < upload.counts.valid:
             return self._wait_or_sweep(upload, seen, terminal)
@@ -171,14 +167,13 @@ class Look:
     def _continue_publishing(self, upload: Upload) -> str:
         if upload.publisher_until >= self._clock():
             return "publishing"
-        reach("finish.continue.before")
         # Asynchronous, and harmless twice: only one publisher takes the pass of an upload at a time.
-        self._lambda.invoke(
-            FunctionName=self._intake_function,
-            InvocationType="Event",
-            Payload=json.dumps({"continue_upload": upload.upload_id}).encode(),
-        )
-        reach("finish.continue.after")
+        with crossing("finish.continue_publishing"):
+            self._lambda.invoke(
+                FunctionName=self._intake_function,
+                InvocationType="Event",
+                Payload=json.dumps({"continue_upload": upload.upload_id}).encode(),
+            )
         return "continued"
 
     def _announce(self, upload: Upload, announcement: Announcement) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools import Logger
 
 from functions.clock import Clock
-from functions.crash_points import reach
+from functions.crash_points import crossing
 from functions.intake.source import PREFIX, ObjectVersion, passed_over
 from functions.uploads.model import ObjectItem
 from functions.uploads.sweeps import SweepsTable
@@ -78,9 +78,8 @@ class LostObjects:
         return asked
 
     def _page(self, position: dict[str, str]) -> tuple[list[ObjectVersion], dict[str, str]]:
-        reach("finish.list_versions.before")
-        page = self._s3.list_object_versions(Bucket=self._bucket, Prefix=PREFIX, **position)  # type: ignore[arg-type]
-        reach("finish.list_versions.after")
+        with crossing("finish.list_versions"):
+            page = self._s3.list_object_versions(Bucket=self._bucket, Prefix=PREFIX, **position)  # type: ignore[arg-type]
         versions = [
             ObjectVersion(self._bucket, found["Key"], found["VersionId"], found["Size"])
             for found in page.get("Versions", ())
@@ -104,14 +103,13 @@ class LostObjects:
         return not item.settled and item.begun_at + self._intake_timeout_s < self._clock()
 
     def _ask_intake(self, version: ObjectVersion) -> int:
-        reach("finish.ask_intake.before")
         # Asynchronous, and harmless twice: a version is settled once.
-        self._lambda.invoke(
-            FunctionName=self._intake_function,
-            InvocationType="Event",
-            Payload=json.dumps(object_created(version)).encode(),
-        )
-        reach("finish.ask_intake.after")
+        with crossing("finish.ask_intake"):
+            self._lambda.invoke(
+                FunctionName=self._intake_function,
+                InvocationType="Event",
+                Payload=json.dumps(object_created(version)).encode(),
+            )
         return 1
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functions.classify.effect_item import effect_item, payload_hash
 from functions.classify.task import Task
 from functions.clock import Clock
-from functions.crash_points import reach
 from functions.effects.claims import Claims
 from functions.effects.errors import KeyConflictError
 from functions.effects.record import EffectRecord
@@ -37,10 +36,7 @@ class Settling:
 
     def look_up(self, questions: list[Question]) -> dict[str, EffectRecord]:
         """The records of these rows' keys by effect id; eventually consistent (see `current`)."""
-        reach("finish.lookup.before")
-        records = self._effects.read_many([question.effect_id for question in questions if question.effect_id])
-        reach("finish.lookup.after")
-        return records
+        return self._effects.read_many([question.effect_id for question in questions if question.effect_id])
 
     def current(self, record: EffectRecord | None) -> EffectRecord | None:
         """The record as it stands, as far as a stale image could decide wrongly; an expired claim becomes unknown."""
@@ -81,9 +77,7 @@ class Settling:
     def _put(self, upload: Upload, question: Question, record: EffectRecord | None, failure: str = "") -> None:
         row, now = self._identity(upload, question), int(self._clock())
         item = row.item("failed", now, reason=failure) if record is None else terminal_row(row, record, now)
-        reach("finish.row_put.before")
         self._rows.put_row(item)
-        reach("finish.row_put.after")
 
     @staticmethod
     def _identity(upload: Upload, question: Question) -> RowIdentity:

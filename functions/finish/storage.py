@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from functions.crash_points import reach
+from functions.crash_points import crossing
 from functions.finish.rows import OpenSource
 from functions.intake.source import ObjectVersion, Source
 from functions.uploads.model import Upload
@@ -56,11 +56,11 @@ def put_results(s3: S3Client, bucket: str, key: str, chunks: Iterable[bytes], me
     """
     parts = _parts(chunks)
     first, second = next(parts, b""), next(parts, None)
-    reach("finish.results_put.before")
     code = ""
     try:
         if second is None:
-            s3.put_object(Bucket=bucket, Key=key, Body=first, ContentType=CONTENT_TYPE, Metadata=dict(metadata))
+            with crossing("finish.results_put"):
+                s3.put_object(Bucket=bucket, Key=key, Body=first, ContentType=CONTENT_TYPE, Metadata=dict(metadata))
         else:
             _put_in_parts(s3, bucket, key, chain((first, second), parts), metadata)
     except ClientError as error:
@@ -70,21 +70,23 @@ def put_results(s3: S3Client, bucket: str, key: str, chunks: Iterable[bytes], me
     if code:
         # Outside the handlers, so that the message is not even in the traceback's context.
         raise ResultsNotWrittenError(code)
-    reach("finish.results_put.after")
 
 
 def _put_in_parts(s3: S3Client, bucket: str, key: str, parts: Iterable[bytes], metadata: Mapping[str, str]) -> None:
-    started = s3.create_multipart_upload(Bucket=bucket, Key=key, ContentType=CONTENT_TYPE, Metadata=dict(metadata))
-    upload_id = started["UploadId"]
+    with crossing("finish.results_begin"):
+        started = s3.create_multipart_upload(Bucket=bucket, Key=key, ContentType=CONTENT_TYPE, Metadata=dict(metadata))
+    whole: Any = {"Bucket": bucket, "Key": key, "UploadId": started["UploadId"]}
     done: list[CompletedPartTypeDef] = []
     try:
         for number, part in enumerate(parts, start=1):
-            answer = s3.upload_part(Bucket=bucket, Key=key, UploadId=upload_id, PartNumber=number, Body=part)
+            with crossing("finish.results_part"):
+                answer = s3.upload_part(PartNumber=number, Body=part, **whole)
             done.append({"PartNumber": number, "ETag": answer["ETag"]})
-            reach("finish.results_part.after")
-        s3.complete_multipart_upload(Bucket=bucket, Key=key, UploadId=upload_id, MultipartUpload={"Parts": done})
+        with crossing("finish.results_complete"):
+            s3.complete_multipart_upload(MultipartUpload={"Parts": done}, **whole)
     except Exception:
-        s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload_id)
+        with crossing("finish.results_abort"):
+            s3.abort_multipart_upload(**whole)
         raise
 
 

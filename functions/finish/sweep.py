@@ -15,7 +15,6 @@ from typing import Literal
 
 from functions.classify.task import Task
 from functions.clock import Clock
-from functions.crash_points import reach
 from functions.effects.record import EffectRecord
 from functions.effects.states import State
 from functions.events.entries import Entry, Packer
@@ -133,9 +132,7 @@ class Sweep:
         return self._send(run, full) if full else True
 
     def _begin_pass(self, run: _Sweeping, question: Question) -> bool:
-        reach("finish.sweep_begin.before")
         begun = self._table.begin_sweep_pass(run.upload, max_sweeps=self._max_sweeps)
-        reach("finish.sweep_begin.after")
         if begun is None:
             return False
         run.upload, run.mode, run.position = begun, "publishes", question.row_number - 1
@@ -146,9 +143,7 @@ class Sweep:
         now = self._table.get_upload(run.upload.upload_id)
         if now is None or now.state != "running" or now.generation != run.upload.generation:
             return False
-        reach("finish.sweep_publish.before")
         self._publisher.publish(entries)
-        reach("finish.sweep_publish.after")
         run.position = row_number_of(entries[-1])
         self._note(run, ended=False)
         return True
@@ -161,6 +156,4 @@ class Sweep:
         return "swept" if ended else "sweeping"
 
     def _note(self, run: _Sweeping, *, ended: bool) -> None:
-        reach("finish.sweep_note.before")
         self._sweeps.note_walk(run.upload.upload_id, run.walk(ended=ended))
-        reach("finish.sweep_note.after")

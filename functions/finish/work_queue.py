@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from functions.crash_points import reach
+from functions.crash_points import crossing
 from functions.uploads.sweeps import SweepsTable
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class WorkQueue:
     def empty_since(self) -> int | None:
         """Since when every look found it empty, this one included (seconds since the epoch); None: it is not."""
         if not self._looked:
-            reach("finish.queue_depth.before")
-            depths = self._client.get_queue_attributes(QueueUrl=self._queue_url, AttributeNames=DEPTHS)["Attributes"]
-            reach("finish.queue_depth.after")
+            with crossing("finish.queue_depth"):
+                answer = self._client.get_queue_attributes(QueueUrl=self._queue_url, AttributeNames=DEPTHS)
+            depths = answer["Attributes"]
             empty = not any(int(depths[name]) for name in DEPTHS)
             self._empty_since = self._sweeps.queue_empty_since(empty=empty)
             self._looked = True

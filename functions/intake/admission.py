@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from functions.clock import Clock, wall_clock
-from functions.crash_points import reach
 from functions.intake.notices import NoticeError
 from functions.intake.refusals import Refused
 from functions.intake.source import SourceGone
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from functions.intake.report import Examiner, Report
     from functions.intake.source import ObjectVersion, Source
     from functions.settings import IntakeSettings
-    from functions.uploads.table import AdmitResult, UploadsTable
+    from functions.uploads.table import UploadsTable
 
 GONE = ("object_gone", "The uploaded file was deleted before it could be read; upload it again.")
 
@@ -102,9 +101,7 @@ class Admission:
         What raises is retried by whoever delivered the event; the last allowed attempt settles the version as
         `intake_failed` before it raises.
         """
-        reach("intake.object_claim.before")
         found = self._table.begin_object(version.key, version.version_id, version.size)
-        reach("intake.object_claim.after")
         if found.settled:
             return Settled()
         if found.attempts > self._settings.max_intake_attempts:
@@ -145,26 +142,18 @@ class Admission:
         most = self._ceilings.upload_microusd
         if most is not None and upload.worst_case_microusd > most:
             upload = _waiting(upload)
-        admitted = self._try_admit(upload)
+        admitted = self._table.admit(upload, self._ceilings)
         if admitted == "over_budget":
             upload = _waiting(upload)
-            admitted = self._try_admit(upload)
+            admitted = self._table.admit(upload, self._ceilings)
         if admitted == "admitted":
             return Admitted(upload) if upload.state == "running" else Waiting(upload)
         existing = self._table.get_upload(upload.upload_id)
         if existing is None:
             # Not META but this version's settlement stood in the way: another attempt decided otherwise.
             return Settled()
-        reach("intake.join.before")
         self._table.join_object(version.key, version.version_id, existing.upload_id)
-        reach("intake.join.after")
         return Joined(existing)
-
-    def _try_admit(self, upload: Upload) -> AdmitResult:
-        reach("intake.admit.before")
-        admitted = self._table.admit(upload, self._ceilings)
-        reach("intake.admit.after")
-        return admitted
 
     def _refuse(self, version: ObjectVersion, code: str, sentence: str) -> Decision:
         # People are told before the version is settled: after a kill in between they are told again, not never.
@@ -173,7 +162,7 @@ class Admission:
             self._notices.refused(version.key, code, sentence)
         except NoticeError as error:
             failure = error
-        self._settle(version, code, sentence)
+        self._table.refuse_object(version.key, version.version_id, code, sentence)
         if failure is not None:
             raise failure
         return Rejected(code)
@@ -185,16 +174,10 @@ class Admission:
             f"The file could not be read in {attempts} attempts, for a reason that is not in the file; upload it "
             "again, and if that fails too, look at the intake function's log."
         )
-        if not self._settle(version, "intake_failed", sentence):
+        if not self._table.refuse_object(version.key, version.version_id, "intake_failed", sentence):
             return Settled()
         self._notices.refused(version.key, "intake_failed", sentence)
         return Rejected("intake_failed")
-
-    def _settle(self, version: ObjectVersion, code: str, sentence: str) -> bool:
-        reach("intake.refuse.before")
-        settled = self._table.refuse_object(version.key, version.version_id, code, sentence)
-        reach("intake.refuse.after")
-        return settled
 
     def _upload(self, version: ObjectVersion, report: Report, deadline: float) -> Upload:
         version_of_prompt = self._task.prompt_version

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from functions.crash_points import reach
+from functions.crash_points import crossing
 from functions.text import one_line
 
 if TYPE_CHECKING:
@@ -34,11 +34,10 @@ class Notices:
         """Send the sentence to the subscribers. Raises NoticeError."""
         end = "No row was classified and nothing was billed."
         message = f"{sentence}\n\nFile: {one_line(object_key)}\nReason: {code}\n\n{end}"
-        reach("intake.notice.before")
         try:
-            self._sns.publish(TopicArn=self._topic_arn, Subject=SUBJECT, Message=message)
+            with crossing("intake.notice"):
+                self._sns.publish(TopicArn=self._topic_arn, Subject=SUBJECT, Message=message)
         except ClientError as error:
             raise NoticeError(error.response["Error"]["Code"]) from None
         except BotoCoreError as error:
             raise NoticeError(type(error).__name__) from None
-        reach("intake.notice.after")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from functions.clock import Clock
-from functions.crash_points import reach
 from functions.intake.questions import Question, Questions
 from functions.intake.records import open_csv
 from functions.intake.source import ObjectVersion
@@ -60,9 +59,7 @@ class OpenRows:
         if upload.generation == 1:
             return lambda _number: False
         items = (item.row_number for item in self._table.iter_rows(upload.upload_id))
-        reach("intake.rows_read.before")
         following = next(items, None)
-        reach("intake.rows_read.after")
 
         def ended(number: int) -> bool:
             nonlocal following
@@ -84,17 +81,12 @@ class OpenRows:
                 left.append(question)
                 continue
             with timings.of("items"):
-                reach("intake.row_put.before")
                 self._table.put_row(item)
-                reach("intake.row_put.after")
         return left
 
     def _look_up(self, questions: Sequence[Question]) -> Mapping[str, EffectRecord]:
         ids = [question.effect_id for question in questions if question.effect_id]
-        reach("intake.lookup.before")
-        records = self._read_many(ids) if ids else {}
-        reach("intake.lookup.after")
-        return records
+        return self._read_many(ids) if ids else {}
 
     def _item(self, upload: Upload, question: Question, records: Mapping[str, EffectRecord]) -> RowItem | None:
         """The row's terminal item, where it needs no event."""

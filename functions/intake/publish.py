@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal
 
 from functions.classify.task import Task
 from functions.clock import Clock, wall_clock
-from functions.crash_points import reach
 from functions.events.entries import Entry, Packer
 from functions.events.publisher import PublishIncomplete
 from functions.intake.open_rows import OpenRows
@@ -58,12 +57,9 @@ class Publishing:
 
     def take(self, upload: Upload, deadline: float) -> Upload | None:
         """Become the upload's publisher until `deadline`; None when nothing is to publish or another is alive."""
-        reach("intake.take_publishing.before")
-        taken = self._table.take_publishing(
+        return self._table.take_publishing(
             upload.upload_id, upload.generation, now=int(self._clock()), until=int(deadline) + 1
         )
-        reach("intake.take_publishing.after")
-        return taken
 
     def publish(self, upload: Upload, until: float, timings: Timings | None = None) -> End:
         """Publish from the checkpoint on, as the upload's publisher. `until` is in seconds since the epoch.
@@ -106,7 +102,6 @@ class Publishing:
 
     def _send(self, upload: Upload, entries: Sequence[Entry]) -> None:
         """Publish; a row whose event the bus will never take ends as failed instead of holding up all behind it."""
-        reach("intake.put_events.before")
         try:
             self._publisher.publish(entries)
         except PublishIncomplete as incomplete:
@@ -115,18 +110,12 @@ class Publishing:
             for entry in entries:
                 if entry.dedup_id in incomplete.unpublished:
                     self._refuse(upload, entry)
-        reach("intake.put_events.after")
 
     def _refuse(self, upload: Upload, entry: Entry) -> None:
-        item = refused_row(entry, upload.prompt_version, int(self._clock()))
-        reach("intake.row_put.before")
-        self._table.put_row(item)
-        reach("intake.row_put.after")
+        self._table.put_row(refused_row(entry, upload.prompt_version, int(self._clock())))
 
     def _leave(self, upload: Upload, *, published: bool) -> None:
-        reach("intake.leave_publishing.before")
         self._table.leave_publishing(upload.upload_id, upload.generation, published=published)
-        reach("intake.leave_publishing.after")
 
 
 class _Pass:
@@ -205,9 +194,7 @@ class _Checkpoints:
         if row_number <= self._reached:
             return None
         upload = self._upload
-        reach("intake.checkpoint.before")
         moved = self._table.advance_checkpoint(upload.upload_id, upload.generation, row_number)
-        reach("intake.checkpoint.after")
         if moved is None and (end := self._obstacle(row_number)):
             return end
         self._reached = row_number

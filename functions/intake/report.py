@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from functions.crash_points import reach
 from functions.intake.decode import CP1252
 from functions.intake.pipeline import Pipeline, Timings
 from functions.intake.pricing import Pricing
@@ -95,10 +94,7 @@ class Examiner:
 
     def _look_up(self, questions: Sequence[Question]) -> Mapping[str, EffectRecord]:
         ids = [question.effect_id for question in questions if question.effect_id]
-        reach("intake.lookup.before")
-        records = self._read_many(ids) if ids else {}
-        reach("intake.lookup.after")
-        return records
+        return self._read_many(ids) if ids else {}
 
 
 class _Digest:

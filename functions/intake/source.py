@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from functions.crash_points import reach
+from functions.crash_points import crossing
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -91,31 +91,39 @@ class Source:
         if version.version_id and version.size >= 0:
             return version
         named = {"VersionId": version.version_id} if version.version_id else {}
-        reach("intake.source_head.before")
         try:
-            head: Any = self._s3.head_object(Bucket=version.bucket, Key=version.key, **named)  # type: ignore[arg-type]
+            with crossing("intake.source_head"):
+                head: Any = self._s3.head_object(Bucket=version.bucket, Key=version.key, **named)  # type: ignore[arg-type]
         except (ClientError, BotoCoreError) as error:
             failure = _without_names(error)
         else:
-            reach("intake.source_head.after")
             current = version.version_id or head.get("VersionId") or NULL_VERSION
             return ObjectVersion(version.bucket, version.key, current, int(head["ContentLength"]))
         raise failure
 
     def open(self, version: ObjectVersion) -> Iterator[bytes]:
         """The bytes of exactly this version, in chunks; may be opened again."""
-        reach("intake.source_read.before")
         failure: Exception
         try:
-            body = self._s3.get_object(Bucket=version.bucket, Key=version.key, VersionId=version.version_id)["Body"]
-            with body:
-                yield from body.iter_chunks(_CHUNK_BYTES)
+            with crossing("intake.source_open"):
+                answer = self._s3.get_object(Bucket=version.bucket, Key=version.key, VersionId=version.version_id)
+            stream = answer["Body"]
+            with stream:
+                yield from _chunks(stream.iter_chunks(_CHUNK_BYTES))
         except (ClientError, BotoCoreError) as error:
             failure = _without_names(error)
         else:
-            reach("intake.source_read.after")
             return
         raise failure
+
+
+def _chunks(body: Iterator[bytes]) -> Iterator[bytes]:
+    while True:
+        with crossing("intake.source_read"):
+            chunk = next(body, b"")
+        if not chunk:
+            return
+        yield chunk
 
 
 def _without_names(error: ClientError | BotoCoreError) -> Exception:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from functions.clock import Clock, wall_clock
-from functions.crash_points import reach
 from functions.operate.errors import NotWaiting, UnknownUpload
 from functions.uploads.budget import budget_day
 from functions.uploads.model import Counts, Upload
@@ -55,9 +54,7 @@ def approve(table: UploadsTable, upload_id: str, *, actor: str, clock: Clock = w
     upload = find(table, upload_id)
     if upload.state != "needs_approval":
         raise NotWaiting(upload_id, upload.state)
-    reach("operate.approve.before")
     approved = table.approve(upload, actor=actor, day=budget_day(clock()))
-    reach("operate.approve.after")
     if not approved:
         raise NotWaiting(upload_id, find(table, upload_id).state)
     return plan(upload)

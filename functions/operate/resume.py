@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from functions.crash_points import reach
 from functions.operate.approve import find
 from functions.operate.errors import NotPaused
 from functions.uploads.table import UploadsTable
@@ -27,9 +26,7 @@ def resume(table: UploadsTable, upload_id: str, *, actor: str) -> Resumed:
     upload = find(table, upload_id)
     if upload.state != "paused":
         raise NotPaused(upload_id, upload.state)
-    reach("operate.resume.before")
     resumed = table.resume(upload, actor=actor)
-    reach("operate.resume.after")
     if not resumed:
         raise NotPaused(upload_id, find(table, upload_id).state)
     return Resumed(upload_id, upload.pause_reason, upload.paused_at)

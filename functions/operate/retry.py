@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from functions.classify.task import Task
 from functions.clock import Clock, wall_clock
-from functions.crash_points import reach
 from functions.effects.errors import MoveRefusedError
 from functions.effects.record import EffectRecord
 from functions.effects.resolve import Resolver
@@ -108,7 +107,7 @@ class Retry:
             record = found.get(row.question.effect_id)
             if record is not None:
                 record = self._release(record, actor, reason)
-            if row.item is None or self._reopen(row.item):
+            if row.item is None or self._table.reopen_row(row.item):
                 opened.append((row.question, record))
         return opened
 
@@ -116,23 +115,13 @@ class Retry:
         """The record as it is when its retryable failure, if it is one, was released."""
         if not _is_retryable(record):
             return record
-        reach("operate.rerun.before")
         try:
-            released = self._resolver.rerun(record.id, actor=actor, reason=reason)
+            return self._resolver.rerun(record.id, actor=actor, reason=reason)
         except MoveRefusedError:
             # Another row of this key, another order, or a delivery was faster: what came of it holds.
             return self._effects.read(record.id)
-        reach("operate.rerun.after")
-        return released
-
-    def _reopen(self, item: RowItem) -> bool:
-        reach("operate.reopen_row.before")
-        reopened = self._table.reopen_row(item)
-        reach("operate.reopen_row.after")
-        return reopened
 
     def _open_upload(self, upload: Upload, reserve_microusd: int, actor: str) -> None:
-        reach("operate.reopen.before")
         opened = self._table.reopen(
             upload,
             actor=actor,
@@ -140,7 +129,6 @@ class Retry:
             reserve_microusd=reserve_microusd,
             publish=True,
         )
-        reach("operate.reopen.after")
         if not opened:
             raise NotDone(upload.upload_id, find(self._table, upload.upload_id).state)
 

@@ -28,7 +28,7 @@ class BudgetTable(ItemsTable):
     """BUDGET items."""
 
     def get_budget(self, day: str) -> Budget:
-        return Budget.from_item(self._get(budget_address(day)) or {})
+        return Budget.from_item(self._get("uploads.get_budget", budget_address(day)) or {})
 
     def _reservation(self, day: str, microusd: int, ceiling: int | None) -> dict[str, dict[str, Any]]:
         """The write that commits `microusd` on `day`; refused where the ceiling would be exceeded."""

@@ -8,6 +8,7 @@ from typing import Any
 from boto3.dynamodb.conditions import Attr
 
 from functions.batch_get import batch_get
+from functions.crash_points import crossing
 from functions.uploads.keys import object_address
 from functions.uploads.model import ObjectItem
 from functions.uploads.plumbing import ItemsTable
@@ -24,6 +25,7 @@ class ObjectsTable(ItemsTable):
         now = int(self._clock())
         begun = {"object_key": object_key, "version_id": version_id, "size": size, "begun_at": now}
         item = self._try_update(
+            "uploads.begin_object",
             object_address(object_key, version_id),
             {**begun, **self._expiry(now)},
             _UNSETTLED,
@@ -39,7 +41,7 @@ class ObjectsTable(ItemsTable):
         return found
 
     def get_object(self, object_key: str, version_id: str) -> ObjectItem | None:
-        item = self._get(object_address(object_key, version_id))
+        item = self._get("uploads.get_object", object_address(object_key, version_id))
         return ObjectItem.from_item(item) if item else None
 
     def get_objects(self, versions: Iterable[tuple[str, str]]) -> dict[tuple[str, str], ObjectItem]:
@@ -49,16 +51,17 @@ class ObjectsTable(ItemsTable):
         return {(item.object_key, item.version_id): item for item in map(ObjectItem.from_item, found)}
 
     def _batch_get(self, request: dict[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = self._client.batch_get_item(RequestItems=request)
+        with crossing("uploads.get_objects"):
+            answer: dict[str, Any] = self._client.batch_get_item(RequestItems=request)
         return answer
 
     def refuse_object(self, object_key: str, version_id: str, code: str, sentence: str) -> bool:
         """Settle this version as refused. False: it was settled before, and stays so."""
-        return self._settle(object_key, version_id, {"refusal": code, "sentence": sentence})
+        return self._settle("uploads.refuse_object", object_key, version_id, {"refusal": code, "sentence": sentence})
 
     def join_object(self, object_key: str, version_id: str, upload_id: str) -> bool:
         """Settle this version as a repeat of an upload that exists. False: it was settled before, and stays so."""
-        return self._settle(object_key, version_id, {"upload_id": upload_id, "first": False})
+        return self._settle("uploads.join_object", object_key, version_id, {"upload_id": upload_id, "first": False})
 
-    def _settle(self, object_key: str, version_id: str, values: dict[str, Any]) -> bool:
-        return self._try_update(object_address(object_key, version_id), values, _UNSETTLED) is not None
+    def _settle(self, operation: str, object_key: str, version_id: str, values: dict[str, Any]) -> bool:
+        return self._try_update(operation, object_address(object_key, version_id), values, _UNSETTLED) is not None

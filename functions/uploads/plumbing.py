@@ -11,6 +11,7 @@ from boto3.dynamodb.conditions import ConditionBase
 from botocore.exceptions import ClientError
 
 from functions.clock import Clock, wall_clock
+from functions.crash_points import crossing
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
@@ -34,6 +35,8 @@ def refused_by_condition(error: ClientError) -> bool:
 
 class ItemsTable:
     """Base of the table's parts. boto3 owns the retries of a single call.
+
+    What calls DynamoDB here takes the name of the domain's operation first: the name of the call's crash points.
 
     `retention_days`: how long an upload is kept after its end; None keeps what is written here for good.
     """
@@ -59,20 +62,22 @@ class ItemsTable:
             return {}
         return {"expires_at": now + (self._retention_days + _OUTLIVES_META_DAYS) * 86_400}
 
-    def _get(self, key: dict[str, str], *, consistent: bool = True) -> dict[str, Any] | None:
-        item: dict[str, Any] | None = self._client.get_item(
-            TableName=self._name, Key=key, ConsistentRead=consistent
-        ).get("Item")
+    def _get(self, operation: str, key: dict[str, str], *, consistent: bool = True) -> dict[str, Any] | None:
+        with crossing(operation):
+            item: dict[str, Any] | None = self._client.get_item(
+                TableName=self._name, Key=key, ConsistentRead=consistent
+            ).get("Item")
         return item
 
-    def _query(self, **arguments: Any) -> Iterator[dict[str, Any]]:
-        for page in self._pages(**arguments):
+    def _query(self, operation: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+        for page in self._pages(operation, **arguments):
             yield from page["Items"]
 
-    def _pages(self, **arguments: Any) -> Iterator[dict[str, Any]]:
+    def _pages(self, operation: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         start: dict[str, Any] = {}
         while True:
-            page: Any = self._client.query(TableName=self._name, **arguments, **start)
+            with crossing(operation):
+                page: Any = self._client.query(TableName=self._name, **arguments, **start)
             yield page
             if "LastEvaluatedKey" not in page:
                 return
@@ -80,6 +85,7 @@ class ItemsTable:
 
     def _try_update(
         self,
+        operation: str,
         key: dict[str, str],
         values: dict[str, Any],
         condition: ConditionBase | str,
@@ -89,7 +95,7 @@ class ItemsTable:
     ) -> dict[str, Any] | None:
         """The item as it is after the update; None: the condition did not hold."""
         try:
-            return self._update(key, values, condition, add=add, copy=copy)
+            return self._update(operation, key, values, condition, add=add, copy=copy)
         except ClientError as error:
             if not refused_by_condition(error):
                 raise
@@ -97,6 +103,7 @@ class ItemsTable:
 
     def _update(
         self,
+        operation: str,
         key: dict[str, str],
         values: dict[str, Any],
         condition: ConditionBase | str,
@@ -105,7 +112,8 @@ class ItemsTable:
         copy: dict[str, str] | None = None,
     ) -> dict[str, Any]:
         request = self._update_request(values, condition, add=add, copy=copy)
-        answer = self._client.update_item(TableName=self._name, Key=key, ReturnValues="ALL_NEW", **request)
+        with crossing(operation):
+            answer = self._client.update_item(TableName=self._name, Key=key, ReturnValues="ALL_NEW", **request)
         attributes: dict[str, Any] = answer["Attributes"]
         return attributes
 
@@ -140,14 +148,15 @@ class ItemsTable:
             | ({":zero": 0} if copies else {}),
         }
 
-    def _transact(self, *writes: dict[str, dict[str, Any]]) -> None:
+    def _transact(self, operation: str, *writes: dict[str, dict[str, Any]]) -> None:
         """Raises TransactionRefusedError. boto3 gives it a token, so a repeat after a lost response is the same one."""
         items: list[Any] = [
             {kind: {"TableName": self._name, **request}} for write in writes for kind, request in write.items()
         ]
         for attempt in range(_TRANSACTION_TRIES):
             try:
-                self._client.transact_write_items(TransactItems=items)
+                with crossing(operation):
+                    self._client.transact_write_items(TransactItems=items)
             except self._client.exceptions.TransactionCanceledException as error:
                 reasons = [reason.get("Code", "None") for reason in error.response.get("CancellationReasons", [])]
                 if "ConditionalCheckFailed" in reasons:
@@ -160,10 +169,10 @@ class ItemsTable:
             else:
                 return
 
-    def _try_transact(self, *writes: dict[str, dict[str, Any]]) -> bool:
+    def _try_transact(self, operation: str, *writes: dict[str, dict[str, Any]]) -> bool:
         """False: a condition did not hold, and nothing was written."""
         try:
-            self._transact(*writes)
+            self._transact(operation, *writes)
         except TransactionRefusedError:
             return False
         return True

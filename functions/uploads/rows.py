@@ -13,6 +13,7 @@ from typing import Any
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 from botocore.exceptions import ClientError
 
+from functions.crash_points import crossing
 from functions.uploads.keys import META, SHARDS, row_address, shard_pk
 from functions.uploads.model import ATTENTION, ATTENTION_INDEX, AttentionRow, RowItem
 from functions.uploads.plumbing import ItemsTable, refused_by_condition
@@ -27,28 +28,29 @@ class RowsTable(ItemsTable):
 
     def put_row(self, row: RowItem) -> bool:
         """Write a row's terminal item. False: it has one, which stays: a late or duplicate run overwrites nothing."""
-        return self._put(row, Attr("pk").not_exists() | Attr("reopened").exists())
+        return self._put("uploads.put_row", row, Attr("pk").not_exists() | Attr("reopened").exists())
 
     def replace_row(self, row: RowItem, seen: AttentionRow) -> bool:
         """Put the later outcome of a key in place of one that could still change. False: it was replaced already."""
-        return self._put(
-            row, Attr(ATTENTION).exists() & Attr("outcome").eq(seen.outcome) & Attr("attempt").eq(seen.attempt)
-        )
+        as_seen = Attr(ATTENTION).exists() & Attr("outcome").eq(seen.outcome) & Attr("attempt").eq(seen.attempt)
+        return self._put("uploads.replace_row", row, as_seen)
 
     def reopen_row(self, row: RowItem) -> bool:
         """Count a row as open again. False: its outcome is not one that could still change, or was replaced."""
         condition = Attr(ATTENTION).exists() & Attr("attempt").eq(row.attempt)
-        return self._try_update(row_address(row.upload_id, row.row_number), {"reopened": True}, condition) is not None
+        address = row_address(row.upload_id, row.row_number)
+        return self._try_update("uploads.reopen_row", address, {"reopened": True}, condition) is not None
 
-    def _put(self, row: RowItem, condition: ConditionBase) -> bool:
+    def _put(self, operation: str, row: RowItem, condition: ConditionBase) -> bool:
         # What is unknown waits for a person, however long.
         expiry = {} if row.outcome == "unknown" else self._expiry(row.finished_at)
         try:
-            self._client.put_item(
-                TableName=self._name,
-                Item={**row_address(row.upload_id, row.row_number), **row.to_item(), **expiry},
-                ConditionExpression=condition,
-            )
+            with crossing(operation):
+                self._client.put_item(
+                    TableName=self._name,
+                    Item={**row_address(row.upload_id, row.row_number), **row.to_item(), **expiry},
+                    ConditionExpression=condition,
+                )
         except ClientError as error:
             if not refused_by_condition(error):
                 raise
@@ -57,12 +59,13 @@ class RowsTable(ItemsTable):
 
     def get_row(self, upload_id: str, row_number: int) -> RowItem | None:
         """The row's terminal item; None while it is open."""
-        item = self._get(row_address(upload_id, row_number))
+        item = self._get("uploads.get_row", row_address(upload_id, row_number))
         return RowItem.from_item(item) if item and "reopened" not in item else None
 
     def attention_rows(self) -> Iterator[AttentionRow]:
         """Rows of every upload whose outcome could still change, from the sparse index (eventually consistent)."""
-        query = self._query(IndexName=ATTENTION_INDEX, KeyConditionExpression=Key(ATTENTION).eq(ATTENTION))
+        condition = Key(ATTENTION).eq(ATTENTION)
+        query = self._query("uploads.attention_rows", IndexName=ATTENTION_INDEX, KeyConditionExpression=condition)
         return (AttentionRow.from_item(item) for item in query)
 
     def count_rows(self, upload_id: str) -> int:
@@ -75,7 +78,10 @@ class RowsTable(ItemsTable):
             page["Count"]
             for shard in range(SHARDS)
             for page in self._pages(
-                KeyConditionExpression=_rows_of(upload_id, shard), FilterExpression=_ENDED, Select="COUNT"
+                "uploads.count_rows",
+                KeyConditionExpression=_rows_of(upload_id, shard),
+                FilterExpression=_ENDED,
+                Select="COUNT",
             )
         )
 
@@ -83,6 +89,7 @@ class RowsTable(ItemsTable):
         """Every row item in row order: the shards are sorted, so merging their pages needs one page of each at most."""
         shards = (
             self._query(
+                "uploads.iter_rows",
                 KeyConditionExpression=_rows_of(upload_id, shard),
                 FilterExpression=_ENDED,
                 ConsistentRead=True,

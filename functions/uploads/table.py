@@ -25,7 +25,7 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
     """Uploads in the `prospects` table. `table` is boto3's Table resource."""
 
     def get_upload(self, upload_id: str, *, consistent: bool = True) -> Upload | None:
-        item = self._get(meta_address(upload_id), consistent=consistent)
+        item = self._get("uploads.get_upload", meta_address(upload_id), consistent=consistent)
         return Upload.from_item(item) if item else None
 
     def admit(self, upload: Upload, ceilings: Ceilings = Ceilings()) -> AdmitResult:  # noqa: B008 - it is frozen
@@ -46,7 +46,7 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
         if upload.state == "running" and upload.budget_day:
             writes.append(self._reservation(upload.budget_day, upload.worst_case_microusd, ceilings.day_microusd))
         try:
-            self._transact(*writes)
+            self._transact("uploads.admit", *writes)
         except TransactionRefusedError as refused:
             return "over_budget" if refused.places == {len(writes) - 1} and len(writes) > 3 else "exists"
         return "admitted"
@@ -61,16 +61,17 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
             & Attr("published").eq(_FALSE)
             & Attr("publisher_until").lt(now)
         )
-        return self._update_upload(upload_id, {"publisher_until": until}, condition)
+        return self._update_upload("uploads.take_publishing", upload_id, {"publisher_until": until}, condition)
 
     def advance_checkpoint(self, upload_id: str, generation: int, checkpoint: int) -> Upload | None:
         """Move the checkpoint forward, never back. None: no longer running, another generation, or it was further."""
         condition = Attr("state").eq("running") & Attr("generation").eq(generation) & Attr("checkpoint").lt(checkpoint)
-        return self._update_upload(upload_id, {"checkpoint": checkpoint}, condition)
+        return self._update_upload("uploads.advance_checkpoint", upload_id, {"checkpoint": checkpoint}, condition)
 
     def leave_publishing(self, upload_id: str, generation: int, *, published: bool) -> Upload | None:
         """Stop being the publisher; with `published`, for good in this generation."""
         return self._update_upload(
+            "uploads.leave_publishing",
             upload_id,
             {"publisher_until": 0, "published": published},
             Attr("generation").eq(generation) & Attr("published").eq(_FALSE),
@@ -85,9 +86,8 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
             & Attr("published").eq(True)  # noqa: FBT003
             & Attr("sweeps").lt(max_sweeps)
         )
-        return self._update_upload(
-            upload.upload_id, {"generation": upload.generation + 1, "sweeps": upload.sweeps + 1}, condition
-        )
+        begun = {"generation": upload.generation + 1, "sweeps": upload.sweeps + 1}
+        return self._update_upload("uploads.begin_sweep_pass", upload.upload_id, begun, condition)
 
     # --- the states ------------------------------------------------------------------------------------------------
 
@@ -108,9 +108,8 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
         run["ExpressionAttributeValues"] |= {":waiting": "needs_approval"}
         # An operator's order is not stopped by the ceiling that asked for it, but counts against it.
         reserved = self._reservation(day, upload.worst_case_microusd, None)
-        return self._try_transact(
-            {"Update": {"Key": meta_address(upload.upload_id), **run}}, reserved, self._look_now(upload.upload_id)
-        )
+        meta = {"Update": {"Key": meta_address(upload.upload_id), **run}}
+        return self._try_transact("uploads.approve", meta, reserved, self._look_now(upload.upload_id))
 
     def pause(self, upload: Upload, reason: str) -> bool:
         """Pause an upload for a reason that is no row's fault, and put that into the outbox, in one transaction.
@@ -126,6 +125,7 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
         told = _told(upload, "paused").to_item()
         outbox = self._update_request({"announcement": told, "next_look_at": 0}, "attribute_exists(pk)")
         return self._try_transact(
+            "uploads.pause",
             {"Update": {"Key": meta_address(upload.upload_id), **paused}},
             {"Update": {"Key": open_address(upload.upload_id), **outbox}},
         )
@@ -137,9 +137,8 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
             "#state = :paused AND #generation = :seen",
         )
         run["ExpressionAttributeValues"] |= {":paused": "paused", ":seen": upload.generation}
-        return self._try_transact(
-            {"Update": {"Key": meta_address(upload.upload_id), **run}}, self._look_now(upload.upload_id)
-        )
+        meta = {"Update": {"Key": meta_address(upload.upload_id), **run}}
+        return self._try_transact("uploads.resume", meta, self._look_now(upload.upload_id))
 
     def reopen(self, upload: Upload, *, actor: str, day: str, reserve_microusd: int, publish: bool) -> bool:
         """Open a finished upload again: rows were reopened or their outcome changed. False: it is not done.
@@ -161,6 +160,7 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
         again["ExpressionAttributeValues"] |= {":done": "done", ":seen": upload.revision}
         opened = OpenUpload(upload_id=upload.upload_id).to_item()
         return self._try_transact(
+            "uploads.reopen",
             {"Update": {"Key": meta_address(upload.upload_id), **again}},
             {"Put": {"Item": {**open_address(upload.upload_id), **opened}}},
             *([self._reservation(day, reserve_microusd, None)] if reserve_microusd else []),
@@ -181,6 +181,7 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
         }
         outbox = self._update_request({"announcement": announcement.to_item()}, "attribute_exists(pk)")
         return self._try_transact(
+            "uploads.finish",
             {"Update": {"Key": meta_address(upload.upload_id), **done}},
             {"Update": {"Key": open_address(upload.upload_id), **outbox}},
             *self._settlement(upload, finished.rows.cost_microusd),
@@ -190,8 +191,10 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
         due = self._update_request({"next_look_at": 0}, "attribute_exists(pk)")
         return {"Update": {"Key": open_address(upload_id), **due}}
 
-    def _update_upload(self, upload_id: str, values: dict[str, Any], condition: ConditionBase) -> Upload | None:
-        item = self._try_update(meta_address(upload_id), values, condition)
+    def _update_upload(
+        self, operation: str, upload_id: str, values: dict[str, Any], condition: ConditionBase
+    ) -> Upload | None:
+        item = self._try_update(operation, meta_address(upload_id), values, condition)
         return Upload.from_item(item) if item else None
 
 

@@ -91,6 +91,11 @@ class StandIn:
         with self._lock:
             return {"model_requests": self.model_requests, "billed_requests": self.billed_requests}
 
+    def used(self) -> list[int]:
+        """How often each rule answered."""
+        with self._lock:
+            return [self._used[index] for index in range(len(self._rules))]
+
     def in_doubt(self) -> dict[str, int]:
         """What a client has to take for billed. `may_have_been_billed`: all that arrived but those answered with an
         error that costs nothing; `worst_row`: the most of these for one row, of those that were read."""

@@ -56,11 +56,16 @@ class Arrivals:
 
     def _count(self, index: int) -> int:
         """This arrival's number, from 1. The lock goes with the process, however it ends."""
-        with (self._folder / f"arrivals-{index}").open("a+") as counter:
+        with arrivals_file(self._folder, index).open("a+") as counter:
             fcntl.flock(counter, fcntl.LOCK_EX)
             counter.write("x")
             counter.flush()
             return counter.tell()
+
+
+def arrivals_file(folder: Path, index: int) -> Path:
+    """One byte an arrival at the fault with this index."""
+    return folder / f"arrivals-{index}"
 
 
 def _raise() -> None:

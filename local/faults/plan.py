@@ -43,8 +43,8 @@ class HandlerPlan(BaseModel):
     faults: Sequence[PointFault]
 
 
-def carry(plan: HandlerPlan, emulator: Emulator) -> None:
-    """Let every handler process of this server be armed before it loads its handler.
+def carry(plan: HandlerPlan, emulator: Emulator) -> Path:
+    """Let every handler process of this server be armed before it loads its handler; returns where they count.
 
     The deployed code knows nothing of it: the emulator's own bootstrap asks `local.faults.inside`.
     """
@@ -58,3 +58,4 @@ def carry(plan: HandlerPlan, emulator: Emulator) -> None:
     folder = Path(tempfile.mkdtemp(prefix="faults-"))
     (folder / "plan.json").write_text(plan.model_dump_json())
     os.environ[PLAN_VARIABLE] = str(folder / "plan.json")
+    return folder

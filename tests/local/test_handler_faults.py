@@ -75,6 +75,12 @@ def test_what_one_process_let_pass_counts_for_the_next(armed: Toy) -> None:
     assert "pid" in invoke(armed, "dies")
 
 
+def test_what_came_is_told(armed: Toy) -> None:
+    for _ in range(2):
+        invoke(armed, "raises")
+    assert ask(armed.clients.endpoint, "injected")["handler"][0] == 2
+
+
 def test_everything_handed_to_a_function_is_counted(armed: Toy) -> None:
     before = ask(armed.clients.endpoint, "deliveries")["armed"]
     for _ in range(3):

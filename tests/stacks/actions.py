@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.stacks.calls import Call, Reach, Source
+from tests.calls import Call, Reach, Source
 
 SECRET = "arn:<name>:secretsmanager:<name>:<name>:secret:prospect-uploader/anthropic-??????"
 TABLES = {"functions.effects": "Idempotency", "functions.uploads": "Prospects"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stacks.bundle import PACKAGE
-from tests.stacks.calls import Source
+from tests.calls import Source
 from tests.stacks.templates import Templates, synthesize
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from stacks.bundle import build, main
 from stacks.dependencies import SERVICES
-from tests.stacks.calls import Source
+from tests.calls import Source
 from tests.stacks.templates import Templates
 
 MOST_BYTES_ZIPPED = 20 * 1000 * 1000

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.calls import Source
 from tests.stacks.actions import called_by
-from tests.stacks.calls import Source
 from tests.stacks.templates import Templates, listed
 
 WORKERS = ("intake", "classify", "finish")

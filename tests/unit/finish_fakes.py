@@ -34,9 +34,9 @@ class RecordedLambda:
         return {"StatusCode": 202}
 
 
-def create_prospects(dynamodb: Any) -> Any:
+def create_prospects(dynamodb: Any, name: str = "prospects") -> Any:
     return dynamodb.create_table(
-        TableName="prospects",
+        TableName=name,
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
         AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "attention")],
         GlobalSecondaryIndexes=[

@@ -26,7 +26,7 @@ def effect_id(upload: Upload, row: int) -> str:
     return record_id(task.name, task.key(fields))
 
 
-def left_open(w: World, body: bytes, at: str = "intake.put_events.before") -> Upload:
+def left_open(w: World, body: bytes, at: str = "events.put_events.before") -> Upload:
     """An upload that was admitted and whose publisher was then killed."""
     event = w.put(body)
     with armed(kill_at(at)), pytest.raises(Killed):

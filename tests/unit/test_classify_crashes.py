@@ -133,7 +133,7 @@ def deliver_until_done(world: World, scenario: Scenario) -> int:
 def test_a_kill_anywhere_is_survived(aws: Aws, name: str) -> None:
     scenario = SCENARIOS[name]
     points = points_of(aws, scenario)
-    assert any(point.startswith("classify.") for point in points)
+    assert points
     for point in points:
         world = World(aws)
         scenario.prepare(world)

@@ -104,7 +104,7 @@ def test_on_the_last_receive_a_row_is_not_given_up_for_the_accounts_fault(world:
 
 
 def test_a_batch_that_finds_the_upload_paused_by_another_lets_its_rows_wait_too(world: World) -> None:
-    with armed(when("classify.pause.before", lambda: world.uploads.pause(world.upload(), "llm_billing_refused"))):
+    with armed(when("uploads.pause.before", lambda: world.uploads.pause(world.upload(), "llm_billing_refused"))):
         [result] = world.deliver(event())
     assert (result.ending, result.acknowledged) == ("held", True)
     assert world.upload().pause_reason == "llm_billing_refused"
@@ -117,7 +117,7 @@ def paused_and_resumed(world: World) -> None:
 
 
 def test_a_refusal_older_than_the_resumption_pauses_nothing_and_the_row_comes_again(world: World) -> None:
-    with armed(when("classify.pause.before", lambda: paused_and_resumed(world))):
+    with armed(when("uploads.pause.before", lambda: paused_and_resumed(world))):
         [result] = world.deliver(event())
     assert (result.ending, result.acknowledged, result.pauses) == ("retry", False, True)
     assert world.upload().state == "running"
@@ -127,7 +127,7 @@ def test_a_refusal_older_than_the_resumption_pauses_nothing_and_the_row_comes_ag
 
 
 def test_on_the_last_receive_a_refusal_older_than_the_resumption_goes_on_as_a_copy(world: World) -> None:
-    with armed(when("classify.pause.before", lambda: paused_and_resumed(world))):
+    with armed(when("uploads.pause.before", lambda: paused_and_resumed(world))):
         [result] = world.deliver(event(), receives=MAX_RECEIVES)
     assert (result.ending, result.acknowledged) == ("copied", True)
     assert sum(world.waiting().values()) == 1
@@ -135,7 +135,7 @@ def test_on_the_last_receive_a_refusal_older_than_the_resumption_goes_on_as_a_co
     assert world.record().state is State.RELEASED  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("point", ["classify.pause.before", "classify.pause.after", "effects.release.after"])
+@pytest.mark.parametrize("point", ["uploads.pause.before", "uploads.pause.after", "effects.release.after"])
 @pytest.mark.parametrize("receives", [1, MAX_RECEIVES - 1])
 def test_killed_around_the_pause_the_redelivery_pauses(world: World, point: str, receives: int) -> None:
     with armed(kill_at(point)), pytest.raises(Killed):

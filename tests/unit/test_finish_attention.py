@@ -18,12 +18,12 @@ HOT = Outcome.succeeded({"label": "warm", "cost_microusd": 70}, model="m", reque
 UNKNOWN = Outcome.unknown("llm_timeout_outcome_unknown")
 GIVEN_UP = Outcome.failed("llm_overloaded", paid=False, retryable=True)
 POINTS = [
-    *(f"finish.attention_page.{moment}" for moment in ("before", "after")),
-    *(f"finish.reopen.{moment}" for moment in ("before", "after")),
-    *(f"finish.claim_look.{moment}" for moment in ("before", "after")),
-    *(f"finish.replace_row.{moment}" for moment in ("before", "after")),
+    *(f"uploads.attention_page.{moment}" for moment in ("before", "after")),
+    *(f"uploads.reopen.{moment}" for moment in ("before", "after")),
+    *(f"uploads.claim_look.{moment}" for moment in ("before", "after")),
+    *(f"uploads.replace_row.{moment}" for moment in ("before", "after")),
     *(f"finish.results_put.{moment}" for moment in ("before", "after")),
-    *(f"finish.done.{moment}" for moment in ("before", "after")),
+    *(f"uploads.finish.{moment}" for moment in ("before", "after")),
 ]
 
 

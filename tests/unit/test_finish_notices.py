@@ -71,14 +71,16 @@ def test_an_upload_over_a_ceiling_is_told_with_its_price_and_what_is_known(world
     assert world.still_open() == ["u-1"]
 
 
-@pytest.mark.parametrize("point", ["notify.before", "notify.after", "announced.after"])
+@pytest.mark.parametrize(
+    "point", ["finish.notify.before", "finish.notify.after", "uploads.announced.before", "uploads.announced.after"]
+)
 def test_a_tick_killed_while_it_tells_is_repaired_by_the_next(world: World, point: str) -> None:
     waiting(world)
-    with armed(kill_at(f"finish.{point}")), pytest.raises(Killed):
+    with armed(kill_at(point)), pytest.raises(Killed):
         world.tick()
     world.now += 61
     world.ticks(2)
-    assert len(world.mails()) == (2 if point == "notify.after" else 1)
+    assert len(world.mails()) == (2 if point in ("finish.notify.after", "uploads.announced.before") else 1)
 
 
 def test_there_is_an_advice_for_every_reason_that_pauses() -> None:

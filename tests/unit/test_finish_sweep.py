@@ -165,7 +165,7 @@ def test_a_pause_ends_a_sweep_and_its_rows_wait_for_the_resumption(world: World)
     one_open_row(world)
 
     def pause(reached: str) -> None:
-        if reached == "finish.sweep_begin.after":
+        if reached == "uploads.begin_sweep_pass.after":
             world.table.pause(world.upload(), "llm_key_refused")
 
     with armed(pause):

@@ -26,10 +26,18 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 MANY = b"name,email\n" + b"".join(b"N,n%d@example.com\n" % number for number in range(130))
 POINTS = [
-    f"finish.{call}.{moment}"
-    for call in ("queue_depth", "lookup", "sweep_begin", "sweep_note", "sweep_publish", "row_put")
+    f"{call}.{moment}"
+    for call in (
+        "finish.queue_depth",
+        "effects.read_many",
+        "effects.expire",
+        "uploads.begin_sweep_pass",
+        "uploads.note_walk",
+        "events.put_events",
+        "uploads.put_row",
+    )
     for moment in ("before", "after")
-] + ["events.put_events.before", "events.put_events.after", "effects.expire.before", "effects.expire.after"]
+]
 
 
 def mixed(world: World) -> None:

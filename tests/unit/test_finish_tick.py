@@ -17,19 +17,20 @@ from functions.uploads.model import Counts
 from tests.unit.finish_world import BUCKET, START, World, a_row
 
 POINTS = [
-    "finish.claim_look.before",
-    "finish.claim_look.after",
-    "finish.count.before",
-    "finish.count.after",
+    "uploads.claim_look.before",
+    "uploads.claim_look.after",
+    "uploads.count_rows.before",
+    "uploads.count_rows.after",
     "finish.results_put.before",
     "finish.results_put.after",
-    "finish.done.before",
-    "finish.done.after",
-    "finish.publish.before",
-    "finish.publish.after",
+    "uploads.finish.before",
+    "uploads.finish.after",
+    "events.put_events.before",
+    "events.put_events.after",
     "finish.notify.before",
     "finish.notify.after",
-    "finish.announced.after",
+    "uploads.announced.before",
+    "uploads.announced.after",
 ]
 
 
@@ -143,7 +144,7 @@ def test_a_tick_that_is_killed_anywhere_is_repaired_by_the_next(world: World, po
     assert len(world.bus.seen) == 1
     assert len({json.dumps(event, sort_keys=True) for event in events(world)}) == 1
     # Once where it can be: only a kill between sending it and noting so makes a second.
-    assert len(world.mails()) == (2 if point == "finish.notify.after" else 1)
+    assert len(world.mails()) == (2 if point in ("finish.notify.after", "uploads.announced.before") else 1)
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -179,7 +180,7 @@ def test_an_upload_whose_publisher_died_is_continued(world: World) -> None:
     assert world.intake.payloads == [{"continue_upload": "u-1"}]
 
 
-@pytest.mark.parametrize("point", ["finish.continue.before", "finish.continue.after"])
+@pytest.mark.parametrize("point", ["finish.continue_publishing.before", "finish.continue_publishing.after"])
 def test_a_tick_killed_while_it_continues_an_upload_is_repaired_by_the_next(world: World, point: str) -> None:
     world.admit(published=False)
     with armed(kill_at(point)), pytest.raises(Killed):

@@ -103,7 +103,7 @@ def test_the_same_bytes_under_another_name_join_the_upload_and_nothing_is_publis
 
 def test_the_same_bytes_while_their_publisher_is_alive_do_not_start_another(w: World) -> None:
     first, again = w.put(csv(3)), w.put(csv(3), "uploads/copy.csv")
-    with armed(kill_at("intake.put_events.before")), pytest.raises(Killed):
+    with armed(kill_at("events.put_events.before")), pytest.raises(Killed):
         w.deliver(first)
     w.deliver(again)
     assert w.bus.calls == 0

@@ -132,7 +132,8 @@ def test_no_log_line_repeats_what_an_ignored_event_said(w: World, log: io.String
 
 
 @pytest.mark.parametrize(
-    "point", ["intake.source_read.before", "intake.lookup.after", "intake.admit.before", "intake.put_events.before"]
+    "point",
+    ["intake.source_open.before", "effects.read_many.after", "uploads.admit.before", "events.put_events.before"],
 )
 def test_no_exception_on_the_way_names_the_file_or_anything_in_it(w: World, log: io.StringIO, point: str) -> None:
     def fail(reached: str) -> None:

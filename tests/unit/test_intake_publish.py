@@ -214,7 +214,7 @@ def test_the_version_that_was_admitted_is_read_again_though_a_newer_one_exists(w
 
 def test_a_publisher_that_is_alive_is_left_alone(w: World) -> None:
     event = w.put(csv(2))
-    with armed(kill_at("intake.put_events.before")), pytest.raises(Killed):
+    with armed(kill_at("events.put_events.before")), pytest.raises(Killed):
         w.deliver(event)
     w.now += 899
     w.deliver({"continue_upload": w.upload_of(event).upload_id})
@@ -236,7 +236,7 @@ def test_an_upload_that_is_paused_meanwhile_stops_at_its_next_checkpoint(w: Worl
     event = w.put(csv(450))
 
     def pause(point: str) -> None:
-        if point == "intake.put_events.before" and w.bus.calls == 1:
+        if point == "events.put_events.before" and w.bus.calls == 1:
             set_state(w, w.upload_of(event), "paused")
 
     with armed(pause):
@@ -257,7 +257,7 @@ def test_another_generation_ends_the_pass_and_its_lease_is_not_touched(w: World)
     event = w.put(csv(250))
 
     def begin_another(point: str) -> None:
-        if point == "intake.checkpoint.before":
+        if point == "uploads.advance_checkpoint.before":
             w.prospects.update_item(
                 Key={"pk": f"{w.upload_of(event).upload_id}#00", "sk": "META"},
                 UpdateExpression="SET generation = :two, publisher_until = :later",

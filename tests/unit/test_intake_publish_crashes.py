@@ -44,7 +44,7 @@ def points_of_a_run() -> list[tuple[str, int]]:
 
 POINTS = points_of_a_run()
 LAST_ARRIVALS = dict(POINTS)
-PUBLISHING = [(p, n) for p, n in LAST_ARRIVALS.items() if not p.startswith(("intake.object_claim", "intake.source"))]
+PUBLISHING = [(p, n) for p, n in LAST_ARRIVALS.items() if not p.startswith(("uploads.begin_object", "intake.source"))]
 
 
 def at(point: str, nth: int, action: Any) -> Any:
@@ -65,15 +65,15 @@ def die() -> None:
 def test_the_points_cover_every_outside_call() -> None:
     calls = {point.rsplit(".", 1)[0] for point, _ in POINTS}
     assert calls == {
+        "effects.read_many",
         "events.put_events",
-        "intake.admit",
-        "intake.checkpoint",
-        "intake.leave_publishing",
-        "intake.lookup",
-        "intake.object_claim",
-        "intake.put_events",
-        "intake.row_put",
+        "intake.source_open",
         "intake.source_read",
+        "uploads.admit",
+        "uploads.advance_checkpoint",
+        "uploads.begin_object",
+        "uploads.leave_publishing",
+        "uploads.put_row",
     }
 
 

@@ -101,7 +101,8 @@ def test_a_topic_that_takes_no_notice_is_reported_but_the_refusal_stands(w: Worl
 
 
 @pytest.mark.parametrize(
-    "point", ["intake.notice.before", "intake.notice.after", "intake.refuse.before", "intake.refuse.after"]
+    "point",
+    ["intake.notice.before", "intake.notice.after", "uploads.refuse_object.before", "uploads.refuse_object.after"],
 )
 def test_a_refusal_that_was_cut_off_is_told_at_least_once(w: World, point: str) -> None:
     event = w.put(b"")
@@ -163,7 +164,7 @@ def test_the_last_allowed_attempt_settles_the_version_and_still_raises(
 def test_a_version_whose_every_attempt_was_killed_is_settled_by_the_next_event(w: World) -> None:
     event = w.put(csv(2))
     for _ in range(3):
-        with armed(kill_at("intake.source_read.before")), pytest.raises(Killed):
+        with armed(kill_at("intake.source_open.before")), pytest.raises(Killed):
             w.deliver(event)
     w.now += REMAINING_S + 1
     w.deliver(event)
@@ -174,11 +175,11 @@ def test_a_version_whose_every_attempt_was_killed_is_settled_by_the_next_event(w
 def test_a_duplicate_beside_a_living_last_attempt_refuses_nothing(w: World) -> None:
     event = w.put(csv(2))
     for _ in range(2):
-        with armed(kill_at("intake.source_read.before")), pytest.raises(Killed):
+        with armed(kill_at("intake.source_open.before")), pytest.raises(Killed):
             w.deliver(event)
 
     def duplicate(point: str) -> None:
-        if point == "intake.admit.before" and not w.object_of(event).settled:
+        if point == "uploads.admit.before" and not w.object_of(event).settled:
             w.deliver(event)
             assert w.object_of(event).refusal is None
 
@@ -202,7 +203,7 @@ def test_an_attempt_finds_that_another_one_refused_meanwhile(w: World) -> None:
     found = event["detail"]["object"]
 
     def refuse_between(point: str) -> None:
-        if point == "intake.admit.before":
+        if point == "uploads.admit.before":
             w.table.refuse_object(found["key"], found["version-id"], "intake_failed", "It failed.")
 
     with armed(refuse_between):

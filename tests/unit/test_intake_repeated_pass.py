@@ -102,8 +102,16 @@ def test_a_row_that_failed_and_was_not_opened_again_keeps_its_end_though_its_key
 
 
 REPEATED = [
-    f"intake.{call}.{side}"
-    for call in ("take_publishing", "rows_read", "lookup", "row_put", "put_events", "checkpoint", "leave_publishing")
+    f"{call}.{side}"
+    for call in (
+        "uploads.take_publishing",
+        "uploads.iter_rows",
+        "effects.read_many",
+        "uploads.put_row",
+        "events.put_events",
+        "uploads.advance_checkpoint",
+        "uploads.leave_publishing",
+    )
     for side in ("before", "after")
 ]
 

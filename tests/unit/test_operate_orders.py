@@ -80,12 +80,12 @@ def test_of_two_operators_at_once_one_approves(w: Service) -> None:
     def bob() -> None:
         approve(w.table, upload.upload_id, actor="bob", clock=w.clock)
 
-    with armed(once("operate.approve.before", bob)), pytest.raises(NotWaiting, match="is running"):
+    with armed(once("uploads.approve.before", bob)), pytest.raises(NotWaiting, match="is running"):
         approve(w.table, upload.upload_id, actor="ada", clock=w.clock)
     assert w.table.get_budget(budget_day(w.now)).committed_microusd == upload.worst_case_microusd
 
 
-@pytest.mark.parametrize("point", ["operate.approve.before", "operate.approve.after"])
+@pytest.mark.parametrize("point", ["uploads.approve.before", "uploads.approve.after"])
 def test_an_approval_that_was_cut_off_was_given_or_not_and_is_reserved_once(w: Service, point: str) -> None:
     upload = waiting(w, csv(3))
     with armed(kill_at(point)), pytest.raises(Killed):
@@ -161,7 +161,7 @@ def test_still_the_wrong_key_it_is_paused_again_and_told_again(w: Service) -> No
     assert (w.billed, w.queues.dead, w.rows(upload.upload_id)) == (0, [], [])
 
 
-@pytest.mark.parametrize("point", ["operate.resume.before", "operate.resume.after"])
+@pytest.mark.parametrize("point", ["uploads.resume.before", "uploads.resume.after"])
 def test_a_resumption_that_was_cut_off_was_ordered_or_not(w: Service, point: str) -> None:
     w.reply = lambda request: WRONG_KEY
     upload = w.submit(csv(3))

@@ -19,9 +19,8 @@ from tests.unit.classify_world import refused, said
 from tests.unit.intake_world import csv
 from tests.unit.operate_world import OVERLOADED, Service, by_person, service
 
-POINTS = [
-    f"operate.{call}.{side}" for call in ("rerun", "reopen_row", "reopen") for side in ("before", "after")
-]  # fmt: skip
+CALLS = ("effects.rerun", "uploads.reopen_row", "uploads.reopen")
+POINTS = [f"{call}.{side}" for call in CALLS for side in ("before", "after")]
 
 
 @pytest.fixture
@@ -85,7 +84,7 @@ def test_an_order_that_was_cut_off_is_given_again_and_loses_and_doubles_nothing(
     upload = two_overloaded(w)
     with armed(kill_at(point)), pytest.raises(Killed):
         w.retry(upload.upload_id, actor="ada")
-    if point == "operate.reopen.after":
+    if point == "uploads.reopen.after":
         with pytest.raises(NotDone):
             w.retry(upload.upload_id, actor="ada")
     else:
@@ -99,10 +98,11 @@ def test_an_order_that_was_cut_off_is_given_again_and_loses_and_doubles_nothing(
 
 
 def test_two_operators_at_once_open_it_once(w: Service) -> None:
-    upload = two_overloaded(w)
+    upload, came = two_overloaded(w), list[str]()
 
     def other(point: str) -> None:
-        if point == "operate.reopen.before" and w.upload(upload.upload_id).state == "done":
+        if point == "uploads.reopen.before" and not came:
+            came.append("bob")
             w.table.reopen(upload, actor="bob", day="", reserve_microusd=0, publish=True)
 
     with armed(other), pytest.raises(NotDone, match="is running"):

@@ -68,7 +68,7 @@ class Source:
         return [
             f"{module}:{call.node.lineno} {ast.unparse(call.node.func)}"
             for module, tree in self.modules.items()
-            for call in _method_calls(tree)
+            for call in method_calls(tree)
             if call.name in operations() - ours and call.receiver not in CLIENTS
         ]
 
@@ -101,7 +101,7 @@ class Reach:
         return {
             Call(method.module, call.name, ", ".join(map(ast.unparse, [*call.node.args, *call.node.keywords])))
             for method in self.methods
-            for call in _method_calls(method.node)
+            for call in method_calls(method.node)
             if call.receiver in CLIENTS
         }
 
@@ -186,7 +186,7 @@ class MethodCall:
     node: ast.Call
 
 
-def _method_calls(tree: ast.AST) -> Iterator[MethodCall]:
+def method_calls(tree: ast.AST) -> Iterator[MethodCall]:
     for each in ast.walk(tree):
         match each:
             case ast.Call(func=ast.Attribute(attr=name, value=value)):
