@@ -9,7 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.matrix.contender import Ended, Fault
-from bench.matrix.ground import LOOK_S, PATIENCE_S, MatrixError, alarms_of, options_of, reversed_rows, rows_of
+from bench.matrix.ground import (
+    LOOK_S,
+    PATIENCE_S,
+    MatrixError,
+    alarms_of,
+    options_of,
+    refuse_uninjected,
+    reversed_rows,
+    rows_of,
+)
 from bench.matrix.kills import Kills
 from bench.matrix.naive.applies import HOOKS, NAMES, POINTS, applies
 from bench.matrix.naive.cloud import NaiveCloud
@@ -73,6 +82,7 @@ def _run(cloud: NaiveCloud, fault: Fault) -> Ended:
         kills.stop()
     if kills.done != fault.kills:
         raise MatrixError(f"{fault.name}: {kills.done} kills happened, {fault.kills} were wanted")
+    refuse_uninjected(cloud, fault)
     return _counted(cloud, fault, rows, time.monotonic() - begun)
 
 
