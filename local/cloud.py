@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -116,8 +116,7 @@ class LocalCloud(RunningCloud):
         self._progress("synthesizing")
         # The server starts meanwhile, in its own process.
         context = self._options.stack_context()
-        group = self._started()
-        assembly = synthesize(context, scratch=group.scratch, group=group.pid)
+        assembly = self._assembly(context)
         ready = self._wait_until_ready()
         self._token = ready.token
         super().__init__(ready.endpoint, {}, stand_in=stand_in)
@@ -128,6 +127,11 @@ class LocalCloud(RunningCloud):
         self.outputs, self.dropped = deployment.outputs, deployment.dropped
         for name, fault in ask(self.endpoint, "warm", timeout_s=_WARM_S).items():
             raise LocalCloudError(sentence(f"The function {name} cannot be loaded: {fault}"))
+
+    def _assembly(self, context: Mapping[str, str]) -> Path:
+        """The folder with what is to be deployed: the project's own stacks."""
+        group = self._started()
+        return synthesize(context, scratch=group.scratch, group=group.pid)
 
     def _wait_until_ready(self) -> Ready:
         group = self._started()

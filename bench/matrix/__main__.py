@@ -17,11 +17,13 @@ from typing import TextIO
 from bench.matrix.contender import Contender, Ended, Fault
 from bench.matrix.faults import FAULTS
 from bench.matrix.ground import MatrixError
+from bench.matrix.naive.contender import Naive
+from bench.matrix.naive.template import WORKERS
 from bench.matrix.ours import Ours
 from bench.matrix.report import HEADER, Line, rendered, totals
 from local.errors import LocalCloudError
 
-CONTENDERS: Sequence[Contender] = (Ours(),)
+CONTENDERS: Sequence[Contender] = (Ours(), *map(Naive, WORKERS))
 
 
 def main(arguments: list[str]) -> int:

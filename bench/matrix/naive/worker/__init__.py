@@ -1,0 +1,1 @@
+"""What the naive stacks ship to Lambda. It knows nothing of the effect core, of the matrix or of its faults."""
