@@ -32,20 +32,23 @@ def main(arguments: list[str]) -> int:
     table = sys.stderr if options.json else sys.stdout
     begun, lines, failed = time.monotonic(), list[Line](), list[str]()
     _say(table, HEADER)
-    with ThreadPoolExecutor(options.jobs, thread_name_prefix="matrix") as pool:
-        waiting = [
+    pool = ThreadPoolExecutor(options.jobs, thread_name_prefix="matrix")
+    try:
+        for fault, contender, run in [
             (fault, contender, pool.submit(_run, contender, fault))
             for fault in FAULTS
             if fault.name in options.only
             for contender in CONTENDERS
             if contender.name in options.contender
-        ]
-        for fault, contender, run in waiting:
-            line = _line(fault, contender, run, failed)
-            if line is not None:
+        ]:
+            if (line := _line(fault, contender, run, failed)) is not None:
                 first = not any(earlier.fault is fault for earlier in lines)
                 lines.append(line)
                 _say(table, rendered(line, first=first))
+    except KeyboardInterrupt:
+        _say(sys.stderr, "stopped")
+        # Not by way of the pool, which would wait for its clouds: they end themselves when their caller is gone.
+        os._exit(130)
     for total in totals(lines):
         _say(table, total)
     broken = [fault for line in lines for fault in line.broken]

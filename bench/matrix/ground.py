@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from bench.leads import HEADER, leads
@@ -47,16 +46,12 @@ def reversed_rows(text: str) -> str:
 
 
 def options_of(
-    fault: Fault, folder: Path, *, names: Mapping[str, str], hooks: Sequence[str], points: Mapping[str, str]
+    fault: Fault, *, names: Mapping[str, str], hooks: Sequence[str], points: Mapping[str, str]
 ) -> LocalCloudOptions:
     """How the cloud is started. `names` are the contender's for the placeholders of `Fault.aws`, `points` those of its
     `hooks` for `before_send` and `answered`."""
-    script = None
-    if fault.claude:
-        script = folder / "script.json"
-        script.write_text(json.dumps(list(fault.claude)))
     return LocalCloudOptions(
-        claude_script=script,
+        claude_rules=fault.claude,
         context={**CONTEXT, **fault.context},
         service_faults=[_named(rule, names) for rule in fault.aws],
         handler_faults=_plan(fault.handler, hooks, points) if fault.handler else None,

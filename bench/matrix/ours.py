@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 from bench.matrix.contender import Ended, Fault
@@ -42,12 +40,9 @@ class Ours:
 
     def run(self, fault: Fault) -> Ended:
         """Raises MatrixError, LocalCloudError."""
-        with tempfile.TemporaryDirectory(prefix="matrix-") as folder:
-            options = options_of(
-                fault, Path(folder), names=NAMES, hooks=["local.faults.crash_point_hook"], points=POINTS
-            )
-            with LocalCloud(options) as cloud:
-                return _Run(cloud, fault).run()
+        options = options_of(fault, names=NAMES, hooks=["local.faults.crash_point_hook"], points=POINTS)
+        with LocalCloud(options) as cloud:
+            return _Run(cloud, fault).run()
 
 
 class _Run:
