@@ -47,7 +47,8 @@ _CONTEXT: Mapping[str, str] = {
 class LocalCloudOptions:
     """`port` 0 is any free one; `context` overrides settings of the stacks; times are seconds.
 
-    `claude_script` is a file of rules for the stand-in, `claude_rules` are such rules; `service_faults` are rules of `local.faults.rules`, `handler_faults` a plan of `local.faults.plan`.
+    `claude_script` is a file of rules for the stand-in, `claude_rules` are such rules; `service_faults` are rules of
+    `local.faults.rules`, `handler_faults` a plan of `local.faults.plan`.
     """
 
     port: int = 0
@@ -82,7 +83,7 @@ class LocalCloudOptions:
         """Raises `GivenError` for a script or a number that cannot be used."""
         url = self.claude_url()
         script = self._script()
-        if script and url is not None:
+        if (script or self.claude_script is not None) and url is not None:
             raise GivenError(f"A script is for the stand-in, but {url} answers; leave one of the two out.")
         self.claude_key()
         parse_rules(self.service_faults)
