@@ -42,13 +42,17 @@ _CONTEXT: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class LocalCloudOptions:
-    """`port` 0 is any free one; `context` overrides settings of the stacks; times are seconds."""
+    """`port` 0 is any free one; `context` overrides settings of the stacks; times are seconds.
+
+    `minute_s` is how long a minute of metrics and alarms lasts, as `tick_s` stands for the minute of the schedule.
+    """
 
     port: int = 0
     claude_script: Path | None = None
     real_claude: bool = False
     handlers: int = 2
     tick_s: float = 1.0
+    minute_s: float = 1.0
     async_retry_s: float = 1.0
     context: Mapping[str, str] = field(default_factory=dict)
 
@@ -82,6 +86,7 @@ class LocalCloudOptions:
                 port=self.port,
                 handlers=self.handlers,
                 tick_s=self.tick_s,
+                minute_s=self.minute_s,
                 async_retry_s=self.async_retry_s,
                 claude_script=script,
                 claude_url=url,
