@@ -49,6 +49,7 @@ class LocalCloudOptions:
 
     `claude_script` is a file of rules for the stand-in, `claude_rules` are such rules; `service_faults` are rules of
     `local.faults.rules`, `handler_faults` a plan of `local.faults.plan`.
+    `minute_s` is how long a minute of metrics and alarms lasts, as `tick_s` stands for the minute of the schedule.
     """
 
     port: int = 0
@@ -56,6 +57,7 @@ class LocalCloudOptions:
     real_claude: bool = False
     handlers: int = 2
     tick_s: float = 1.0
+    minute_s: float = 1.0
     async_retry_s: float = 1.0
     context: Mapping[str, str] = field(default_factory=dict)
     claude_rules: Sequence[Mapping[str, Any]] = ()
@@ -93,6 +95,7 @@ class LocalCloudOptions:
                 port=self.port,
                 handlers=self.handlers,
                 tick_s=self.tick_s,
+                minute_s=self.minute_s,
                 async_retry_s=self.async_retry_s,
                 claude_script=script,
                 claude_url=url,
