@@ -10,7 +10,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from functions.effects.outcomes import Outcome
-from functions.effects.states import State
+from functions.effects.states import Event, State
 
 
 class Resolution(BaseModel):
@@ -71,6 +71,11 @@ class EffectRecord(BaseModel):
         TTL) are left out."""
         after = {**changes, **dict.fromkeys(removed), "state": state}
         return self.model_copy(update={name: after[name] for name in after if name in type(self).model_fields})
+
+    @property
+    def one_proven_absent(self) -> bool:
+        """Whether a proof ever took one of several attempts away."""
+        return any(resolution.event == Event.PROVE_ONE_ABSENT for resolution in self.resolutions)
 
     def attempt_left(self, max_paid_attempts: int) -> bool:
         return self.paid_attempts < max_paid_attempts + self.ordered_attempts

@@ -85,6 +85,9 @@ class Resolver:
             remove=remove,
         )
         if isinstance(result, Refused):
+            if result.current and _holds(result.current, resolution, at=len(seen.resolutions)):
+                # The response of this very write was lost and boto3 repeated it.
+                return result.current
             raise MoveRefusedError("the record moved or does not allow this; look at it again, nothing was changed")
         return result
 
@@ -94,3 +97,7 @@ class Resolver:
         if self._retention_days is not None:
             changes["expiration"] = now + self._retention_days * 86_400
         return changes
+
+
+def _holds(record: EffectRecord, resolution: Resolution, *, at: int) -> bool:
+    return record.resolutions[at : at + 1] == (resolution,)

@@ -43,7 +43,7 @@ class Guard(StrEnum):
     OWNER = "owner equal"
     LEASE_OVER = "lease expired"
     ATTEMPT_LEFT = "paid attempts < allowed attempts"
-    ORDERS_AS_SEEN = "nobody ordered another attempt meanwhile"
+    RESOLUTIONS_AS_SEEN = "no operator or proof changed it meanwhile"
     UNBILLED_FAILURE = "failed and unbilled"
     NOTHING_PAID = "no earlier attempt may have been billed"
     SOMETHING_PAID = "an earlier attempt may have been billed"
@@ -67,6 +67,8 @@ class Move:
 
 
 _MINE = frozenset({Guard.OWNER})
+# What operators and proofs do leaves state and attempt as they were, and each counts from the record as it saw it.
+_AS_SEEN = frozenset({Guard.RESOLUTIONS_AS_SEEN})
 
 MOVES: tuple[Move, ...] = (
     Move(State.ABSENT, Event.CLAIM, State.CLAIMED),
@@ -81,18 +83,18 @@ MOVES: tuple[Move, ...] = (
     Move(State.CLAIMED, Event.EXPIRE, State.UNKNOWN, frozenset({Guard.LEASE_OVER}), paid=1),
     # The late owner: nobody claimed since (the attempt is still its own), so its answer is the proof that was missing.
     Move(State.RELEASED, Event.FINISH, State.DONE, _MINE, paid=None),
-    Move(State.UNKNOWN, Event.FINISH, State.DONE, _MINE, paid=None),
+    Move(State.UNKNOWN, Event.FINISH, State.DONE, _MINE | _AS_SEEN, paid=None),
     Move(State.ABSENT, Event.GIVE_UP, State.DONE),
     Move(State.RELEASED, Event.GIVE_UP, State.DONE, frozenset({Guard.NOTHING_PAID})),
-    Move(State.UNKNOWN, Event.ORDER_ATTEMPT, State.UNKNOWN, frozenset({Guard.ORDERS_AS_SEEN}), operator=True),
-    Move(State.UNKNOWN, Event.PROVE_HAPPENED, State.DONE, operator=True),
-    Move(State.UNKNOWN, Event.PROVE_ABSENT, State.RELEASED, frozenset({Guard.ONE_PAID}), paid=-1, operator=True),
-    Move(State.UNKNOWN, Event.PROVE_ONE_ABSENT, State.UNKNOWN, frozenset({Guard.SEVERAL_PAID}), paid=-1, operator=True),
+    Move(State.UNKNOWN, Event.ORDER_ATTEMPT, State.UNKNOWN, _AS_SEEN, operator=True),
+    Move(State.UNKNOWN, Event.PROVE_HAPPENED, State.DONE, _AS_SEEN, operator=True),
+    Move(State.UNKNOWN, Event.PROVE_ABSENT, State.RELEASED, _AS_SEEN | {Guard.ONE_PAID}, paid=-1, operator=True),
+    Move(State.UNKNOWN, Event.PROVE_ONE_ABSENT, State.UNKNOWN, _AS_SEEN | {Guard.SEVERAL_PAID}, paid=-1, operator=True),
     Move(
         State.DONE,
         Event.RERUN,
         State.RELEASED,
-        frozenset({Guard.UNBILLED_FAILURE, Guard.NOTHING_PAID}),
+        _AS_SEEN | {Guard.UNBILLED_FAILURE, Guard.NOTHING_PAID},
         operator=True,
     ),
 )
@@ -105,11 +107,17 @@ def move_for(start: State, event: Event) -> Move | None:
     return _BY_START_AND_EVENT.get((start, event))
 
 
-def paid_by(move: Move, outcome_paid: bool) -> int:
-    """What the move adds to the paid attempts. UNKNOWN counted its attempt already, so an answer only corrects it."""
+def paid_by(move: Move, outcome_paid: bool, *, one_proven_absent: bool = False) -> int:
+    """What the move adds to the paid attempts. UNKNOWN counted its attempt already, so an answer only corrects it.
+
+    `one_proven_absent`: a proof took one of several attempts away without saying which. It may have been this one, so
+    a late answer that was not billed takes away no other.
+    """
     if move.paid is not None:
         return move.paid
-    return int(outcome_paid) - (1 if move.start is State.UNKNOWN else 0)
+    if move.start is State.UNKNOWN:
+        return 0 if outcome_paid or one_proven_absent else -1
+    return int(outcome_paid)
 
 
 class Reply(StrEnum):

@@ -157,9 +157,9 @@ def _condition(
             # The caller found paid < policy + ordered in the record as seen; every move that pays trips the fence.
             names["#paid_attempts"], values[":seen_paid"] = "paid_attempts", seen.paid_attempts
             return ["#paid_attempts = :seen_paid"]
-        case Guard.ORDERS_AS_SEEN:
-            names["#ordered_attempts"], values[":seen_ordered"] = "ordered_attempts", seen.ordered_attempts
-            return ["#ordered_attempts = :seen_ordered"]
+        case Guard.RESOLUTIONS_AS_SEEN:
+            names["#resolutions"], values[":seen_resolutions"] = "resolutions", len(seen.resolutions)
+            return ["size(#resolutions) = :seen_resolutions"]
         case Guard.NOTHING_PAID | Guard.SOMETHING_PAID | Guard.ONE_PAID | Guard.SEVERAL_PAID:
             comparison, number = _PAID[guard]
             names["#paid_attempts"], values[":paid_number"] = "paid_attempts", number

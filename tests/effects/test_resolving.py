@@ -13,7 +13,7 @@ from functions.effects.errors import (
     MoveRefusedError,
 )
 from functions.effects.outcomes import Outcome
-from functions.effects.resolve import ANSWER_LOST
+from functions.effects.resolve import ANSWER_LOST, Resolver
 from functions.effects.states import State
 from functions.effects.table import EffectTable
 
@@ -54,6 +54,17 @@ def test_a_repeated_write_finds_its_own_result_and_succeeds(
     assert run.record == bench.read()
     assert run.record is not None
     assert (run.record.outcome, run.record.attempt, run.record.late_answers, bench.requests) == (outcome, 1, 0, 1)
+
+
+@pytest.mark.parametrize("order", ["order_attempt", "prove_happened", "prove_absent"])
+def test_an_order_whose_answer_was_lost_is_given_once_and_said_to_be(
+    bench: Bench, table: Any, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    repeat_every_write(monkeypatch, table)
+    record = getattr(bench.resolver, order)("t:k", actor="ada", reason="r")
+    assert record == bench.read()
+    assert [resolution.actor for resolution in record.resolutions] == ["ada"]
 
 
 def test_half_a_character_in_what_was_answered_is_kept_as_a_question_mark(bench: Bench) -> None:
@@ -117,6 +128,39 @@ def test_what_is_proven_not_to_have_happened_may_run_again(bench: Bench) -> None
     record = bench.call(lambda: HOT).record
     assert record is not None
     assert (record.reply, record.paid_attempts) == (HOT, 1)
+
+
+def test_a_late_answer_that_was_not_billed_takes_away_no_doubt_that_a_proof_took_already(
+    table: Any, clock: MovableClock
+) -> None:
+    bench = Bench(table, clock, max_paid_attempts=2)
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+
+    def after_its_lease_and_a_proof() -> Outcome:
+        clock.pass_(66)
+        bench.call(lambda: HOT)
+        assert bench.resolver.prove_absent("t:k", actor="ada", reason="one is not on the bill").paid_attempts == 1
+        return Outcome.failed("llm_bad_request", paid=False)
+
+    record = bench.call(after_its_lease_and_a_proof).record
+    assert record is not None
+    # The first attempt may have been billed still.
+    assert (record.state, record.paid_attempts) == (State.DONE, 1)
+    with pytest.raises(MoveRefusedError):
+        bench.resolver.rerun("t:k", actor="ada", reason="r")
+
+
+def test_an_operator_does_not_take_back_what_another_did_meanwhile(table: Any, clock: MovableClock) -> None:
+    bench = Bench(table, clock, max_paid_attempts=2)
+    for _ in range(2):
+        bench.call(lambda: Outcome.unknown("llm_timeout"))
+    seen = bench.read()
+    bench.resolver.prove_absent("t:k", actor="ada", reason="not on the bill")
+    stale = EffectTable(table)
+    stale.read = lambda _: seen  # type: ignore[method-assign]
+    with pytest.raises(MoveRefusedError):
+        Resolver(stale, retention_days=400, clock=clock).order_attempt("t:k", actor="bob", reason="customer waits")
+    assert (bench.read().paid_attempts, [each.actor for each in bench.read().resolutions]) == (1, ["ada"])
 
 
 def test_a_bill_without_an_answer_ends_as_a_paid_failure(bench: Bench) -> None:
