@@ -37,6 +37,16 @@ class Measuring:
             return result
 
         functions._execute_function_dispatch = observed
+        sqs = self._emulator.sqs
+        receive = sqs._receive_messages_for_esm
+
+        def received(url: str, *rest: Any) -> Any:
+            messages = receive(url, *rest)
+            if messages:
+                self._alarms.measure(_of_queue("NumberOfMessagesReceived", url.rpartition("/")[2]), len(messages))
+            return messages
+
+        sqs._receive_messages_for_esm = received
 
     def sample_queues(self) -> None:
         now = time.time()
