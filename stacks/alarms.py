@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from aws_cdk import Duration
@@ -42,7 +43,7 @@ class Words:
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """What an alarm compares its metric with, in each of `periods` periods.
+    """What an alarm compares its metric with: in each of `periods` periods, or in `needed` of them.
 
     `says_ok`: also notify when it is over. For states that last until somebody acts (a queue with messages); a count
     of one minute is always over minutes later, and a mail saying so is noise.
@@ -50,6 +51,7 @@ class Limit:
 
     threshold: float = 1
     periods: int = 1
+    needed: int | None = None
     comparison: cloudwatch.ComparisonOperator = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
     # Failure metrics are only emitted when something failed.
     missing: cloudwatch.TreatMissingData = cloudwatch.TreatMissingData.NOT_BREACHING
@@ -93,7 +95,7 @@ class Alarms(Construct):
             metric=metric,
             threshold=limit.threshold,
             evaluation_periods=limit.periods,
-            datapoints_to_alarm=limit.periods,
+            datapoints_to_alarm=limit.needed or limit.periods,
             comparison_operator=limit.comparison,
             treat_missing_data=limit.missing,
         )
@@ -108,14 +110,18 @@ class Alarms(Construct):
         failure = f"The dead-letter queue {name} holds messages: {failure}"
         self.add(f"{name}-depth", metric, failure=failure, first=first, limit=ANY_MESSAGE)
 
-    def function_failures(self, name: str, function: lambda_.IFunction, on_error: Words | None = None) -> None:
+    def function_failures(
+        self, name: str, function: lambda_.IFunction, timeout: Duration, on_error: Words | None = None
+    ) -> None:
         """`on_error`: what an error of this function means, where it means more than that."""
         words = on_error or Words(
             f"The function {name} ended an invocation with an error, a timeout or a kill.",
             "Read the last lines of its log group at that minute; a timeout says so, a kill ends without a line.",
         )
         errors = function.metric_errors(period=MINUTE, statistic="Sum")
-        self.add(f"{name}-errors", errors, failure=words.failure, first=words.first)
+        # Lambda stamps an error with the begin of its invocation: that of a timeout arrives as late as the timeout is.
+        late = Limit(periods=2 + math.ceil(timeout.to_minutes(integral=False)), needed=1)
+        self.add(f"{name}-errors", errors, failure=words.failure, first=words.first, limit=late)
         throttles = function.metric_throttles(period=MINUTE, statistic="Sum")
         self.add(
             f"{name}-throttles",

@@ -58,8 +58,11 @@ class Watch:
         self._definitions: dict[str, Definition] = {name: read_alarm(each) for name, each in self.alarms.items()}
         self.states: dict[str, State] = dict.fromkeys(self.alarms, "INSUFFICIENT_DATA")
 
-    def minute(self, *emitted: tuple[Metric, float], ticks: bool = True) -> list[Change]:
-        """One minute in which this was emitted, beside what AWS emits every minute; the changes at its end."""
+    def minute(self, *emitted: tuple[Metric, float], ticks: bool = True, ago_s: float = 0) -> list[Change]:
+        """One minute in which this was emitted, beside what AWS emits every minute; the changes at its end.
+
+        `ago_s`: how long before that is what it is stamped with.
+        """
         at = self._now + MINUTE_S / 2
         for function in self.scheduled if ticks else ():
             self._datapoints.add(Metric.of("AWS/Lambda", "Invocations", {"FunctionName": function}), 1, at)
@@ -68,7 +71,7 @@ class Watch:
         for queue, age_s in self.waiting_s.items():
             self._datapoints.add(Metric.of("AWS/SQS", "ApproximateAgeOfOldestMessage", {"QueueName": queue}), age_s, at)
         for metric, value in emitted:
-            self._datapoints.add(metric, value, at)
+            self._datapoints.add(metric, value, at - ago_s)
         self._now += MINUTE_S
         return [change for name in self.alarms if (change := self._look(name)) is not None]
 

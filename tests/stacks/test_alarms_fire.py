@@ -18,8 +18,9 @@ from tests.stacks.test_dead_letters import dead_letter_queues, rule_targets
 
 HEARD_WITHIN = 2
 """Minutes from a failure to its notice: the one it happens in, and one for the queue that SQS reports of."""
-OVER_WITHIN = 5
-"""Minutes from the end of a failure to OK. CloudWatch lets the last value of a metric that fell silent count."""
+OVER_WITHIN = 22
+"""Minutes from a failure to OK: CloudWatch lets the last value of a metric that fell silent count, and an alarm on
+errors looks back for the longest timeout."""
 AT_REST = 16
 """Minutes after which the schedule was measured for as long as its alarm looks."""
 ELSEWHERE = ("-depth", "-schedule-silent", "-queue-stuck", "-queue-age", "-errors", "-throttles")
@@ -117,6 +118,17 @@ def test_empty_queues_that_sqs_stops_reporting_of_are_no_trouble(each_templates:
     watched.depths.clear()
     assert watched.minutes(60) == []
     assert set(watched.states.values()) == {"OK"}
+
+
+def test_an_invocation_that_ran_into_its_timeout_is_told_though_its_error_is_stamped_with_its_begin(
+    each_templates: Templates,
+) -> None:
+    watched = watch(each_templates)
+    for name, function in each_templates.worker_functions().items():
+        error = Metric.of("AWS/Lambda", "Errors", {"FunctionName": repr(function)}), 1.0
+        changes = watched.minute(error, ago_s=function.properties["Timeout"])
+        assert rung(changes + watched.minutes(1)) == {f"{name}-errors"}
+        watched.minutes(OVER_WITHIN)
 
 
 def test_ticks_that_stop_without_a_failure_are_told_and_their_return_too(each_templates: Templates) -> None:
