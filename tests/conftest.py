@@ -18,6 +18,16 @@ settings.register_profile("explore", max_examples=2_000, deadline=None)
 settings.load_profile("same")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--explore",
+        dest="explore",
+        choices=["ends", "all"],
+        default="ends",
+        help="at which arrivals at a crash point a schedule begins: the first and the last, or all of every scenario",
+    )
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     explored.hand_over(session)
 

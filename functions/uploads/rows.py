@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from functions.crash_points import crossing
 from functions.uploads.keys import META, SHARDS, row_address, shard_pk
-from functions.uploads.model import ATTENTION, ATTENTION_INDEX, AttentionRow, RowItem
+from functions.uploads.model import ATTENTION, AttentionRow, RowItem
 from functions.uploads.plumbing import ItemsTable, refused_by_condition
 
 _MERGED_PAGE = 500
@@ -61,12 +61,6 @@ class RowsTable(ItemsTable):
         """The row's terminal item; None while it is open."""
         item = self._get("uploads.get_row", row_address(upload_id, row_number))
         return RowItem.from_item(item) if item and "reopened" not in item else None
-
-    def attention_rows(self) -> Iterator[AttentionRow]:
-        """Rows of every upload whose outcome could still change, from the sparse index (eventually consistent)."""
-        condition = Key(ATTENTION).eq(ATTENTION)
-        query = self._query("uploads.attention_rows", IndexName=ATTENTION_INDEX, KeyConditionExpression=condition)
-        return (AttentionRow.from_item(item) for item in query)
 
     def count_rows(self, upload_id: str) -> int:
         """The exact number of rows with a terminal item, over every page of every shard.

@@ -1,219 +1,176 @@
-"""Every order in which callers, clocks and failures of the table may take turns, explored without repeating a state.
+"""Every schedule of a scenario: at each crash point, a kill, a duplicate beside it, both, and a late owner.
 
-A state is everything that decides what comes next: the item, the time, where each caller stands, what may still go
-wrong. From each every possible turn is taken once, and judged by `truth`. Two orders that lead to one state are
-explored from there together but counted apart, so `schedules` is the number of orders that were judged.
+A run without disturbance is made first; it gives the arrivals at crash points, and a copy of the world before each
+delivery. A schedule begins at such a copy, disturbs one delivery, and lets everything else happen. Where a disturbed
+delivery leaves a world that was gone on from before, the rest would be the same again and is not repeated.
 """
 
 from __future__ import annotations
 
+import copy
+import json
+import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cache
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
-from functions.effects.states import Guard, Move, State
+from functions.crash_points import Killed, armed
+from tests.effects.invariants import Allowed, Before, check, check_nothing_was_overwritten, person_of
+from tests.effects.scenarios import Scenario
+from tests.effects.service import Delivery
 
-from .actors import REQUEST, Call, Entry, Failed, Program, Told, advance, request_of
-from .callers import OPERATORS
-from .memory import Answer, Item, broken_parts, execute, thawed
-from .truth import LINES, Truth, Write, refused_guards
-
-START = 1_800_000_000.0
-CONDITIONAL = ("lost", "repeated", "throttled", "copied")
-"""What may go wrong with a write: applied, but the answer is lost and boto3 gives up; applied, and boto3 sends it
-again; not applied; applied, and a copy of it comes through the network once more, at any later time.
-"""
+_RANDOM = re.compile(r"evt_[0-9A-Z]{26}|\b[0-9a-f]{32}\b|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z")
+"""Owners and ids of events, which no two runs share."""
 
 
-@dataclass(frozen=True)
-class Family:
-    """Who takes turns, and what may happen to them: callers by name, the provider's replies, the jumps of the clock in
-    seconds, in their order, how many writes go wrong and how, and whether the TTL removes what may be removed.
-    """
+class Mode(StrEnum):
+    """What happens at a crash point."""
 
-    name: str
-    callers: tuple[tuple[str, Program], ...]
-    replies: tuple[str, ...] = ("answered",)
-    max_paid_attempts: int = 1
-    jumps: tuple[float, ...] = ()
-    faults: int = 0
-    kinds: tuple[str, ...] = CONDITIONAL
-    ttl: bool = False
+    KILLED = "killed"
+    DUPLICATE = "a duplicate beside it"
+    DUPLICATE_THEN_KILLED = "a duplicate beside it, then killed"
+    LATE = "late"
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where a caller stands: before a call, at its end, or (None) to be run on from its history."""
+class Arrival:
+    """The nth time that a point is reached in the undisturbed run, and the nth in which of its deliveries."""
 
-    history: tuple[Entry, ...] = ()
-    at: Call | Told | None = None
-
-
-@dataclass(frozen=True)
-class World:
-    """One state."""
-
-    item: Item
-    now: float
-    latest: float
-    truth: Truth
-    standings: tuple[Standing, ...]
-    jumps: tuple[float, ...]
-    faults: int
-    copies: tuple[tuple[int, Call], ...] = ()
-
-    def with_standing(self, index: int, standing: Standing) -> World:
-        return replace(self, standings=(*self.standings[:index], standing, *self.standings[index + 1 :]))
+    point: str
+    nth: int
+    delivery: int
+    nth_there: int
 
 
 @dataclass
-class Found:
-    """What an exploration went through."""
-
-    schedules: int = 0
-    states: int = 0
-    moves: Counter[Move] = field(default_factory=Counter)
-    refusals: set[Guard] = field(default_factory=set)
+class _Start:
+    state: Any
+    delivery: Delivery
 
 
-class Exploration:
-    """All schedules of one family. `most` states bound it; reaching them is an error, never a silent end."""
+class Explorer:
+    """One scenario. `followed` counts the worlds that were gone on from to their end."""
 
-    def __init__(self, family: Family, most: int = 1_000_000) -> None:
-        self._family = family
-        self._most = most
-        self._schedules: dict[Any, int] = {}
-        self._ids: dict[Any, int] = {}
-        self.found = Found()
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._world = scenario.build()
+        self._starts: list[_Start] = []
+        self._seen: set[str] = set()
+        self.arrivals = self._undisturbed()
+        self.followed = 0
 
-    def run(self) -> Found:
-        family = self._family
-        start = World(
-            item=None,
-            now=START,
-            latest=START,
-            truth=Truth(family.max_paid_attempts),
-            standings=(Standing(),) * len(family.callers),
-            jumps=family.jumps,
-            faults=family.faults,
-        )
-        self.found.schedules = self._from(self._settled(start))
-        self.found.states = len(self._schedules)
-        advance.cache_clear()
-        _executed.cache_clear()
-        return self.found
+    def _undisturbed(self) -> list[Arrival]:
+        arrivals: list[Arrival] = []
+        over_all: Counter[str] = Counter()
 
-    def _from(self, world: World) -> int:
-        """The number of schedules from here; each state is gone on from once."""
-        key = self._key(world)
-        if key not in self._schedules:
-            assert len(self._schedules) < self._most, f"{self._family.name} has more than {self._most} states"
-            world.truth.holds_of(world.item)
-            self._schedules[key] = 0
-            ways = [self._from(self._settled(after)) for after in self._turns(world)]
-            self._schedules[key] = sum(ways) or 1
-        return self._schedules[key]
+        def invoke(delivery: Delivery) -> None:
+            number, there = len(self._starts), Counter[str]()
+            self._starts.append(_Start(self._world.state(), copy.copy(delivery)))
 
-    def _key(self, world: World) -> Any:
-        ids = self._ids
-        parts = (world.item, world.truth, *world.standings, world.copies)
-        return (world.now, world.jumps, world.faults, *(ids.setdefault(part, len(ids)) for part in parts))
+            def hook(point: str) -> None:
+                over_all[point] += 1
+                there[point] += 1
+                arrivals.append(Arrival(point, over_all[point], number, there[point]))
 
-    def _settled(self, world: World) -> World:
-        """It makes no difference when a caller runs on to its next call, unless it looks at a clock that may jump."""
-        for index, standing in enumerate(world.standings):
-            if standing.at is None:
-                resumed = self._resumed(world, index)
-                if not world.jumps or len(resumed.standings[index].history) == len(standing.history):
-                    world = resumed
-        return world
+            with armed(hook):
+                self._world.handle(delivery)
 
-    def _turns(self, world: World) -> Iterator[World]:
-        for index, standing in enumerate(world.standings):
-            if standing.at is None:
-                yield self._resumed(world, index)
-            elif isinstance(standing.at, Call):
-                yield from self._performed(world, index, standing.at)
-        if world.jumps:
-            now = world.now + world.jumps[0]
-            yield replace(world, now=now, latest=max(now, world.latest), jumps=world.jumps[1:])
-        for number, (index, call) in enumerate(world.copies):
-            left = world.copies[:number] + world.copies[number + 1 :]
-            yield self._sent(replace(world, copies=left), index, call)[0]
-        if self._family.ttl and _may_be_removed(world):
-            yield replace(world, item=None, truth=world.truth.expired())
+        self._world.invoke = invoke
+        self._world.run()
+        check(self._world, self._scenario.ends, Allowed())
+        return arrivals
 
-    def _resumed(self, world: World, index: int) -> World:
-        history, at = advance(self._family.callers[index][1], world.standings[index].history, world.now)
-        if isinstance(at, Told):
-            world.truth.may_be_told(at)
-            if self._family.callers[index][0] in OPERATORS and not self._family.ttl:
-                self._operator_knows(index, world, at)
-        return world.with_standing(index, Standing(history, at))
+    def chosen(self, *, every: bool = False) -> list[Arrival]:
+        """The first and the last arrival at each point, or every one."""
+        last = Counter(arrival.point for arrival in self.arrivals)
+        return [each for each in self.arrivals if every or each.nth in (1, last[each.point])]
 
-    def _operator_knows(self, index: int, world: World, told: Told) -> None:
-        actors = [each["actor"] for each in thawed(world.item)["resolutions"]] if world.item else []
-        if told.error in {"", "MoveRefusedError"}:
-            assert (self._family.callers[index][0] in actors) is (not told.error), f"told {told}, done by {actors}"
+    def run_all(self, arrivals: Iterable[Arrival], mode: Mode) -> None:
+        """A schedule for each arrival. Raises AssertionError with all that break a promise, each with its place."""
+        broken = []
+        for arrival in arrivals:
+            try:
+                self.run(arrival, mode)
+            except AssertionError as error:
+                broken.append(f"{arrival} {mode}: {error}")
+        assert broken == []
 
-    def _performed(self, world: World, index: int, call: Call) -> Iterator[World]:
-        if call.operation == REQUEST:
-            name = self._family.callers[index][0]
-            for reply in self._family.replies:
-                after = replace(world, truth=world.truth.requested(name, reply))
-                yield _answered(after, index, reply)
+    def run(self, arrival: Arrival, mode: Mode) -> None:
+        """One schedule. Raises AssertionError where it breaks a promise."""
+        start, world = self._starts[arrival.delivery], self._world
+        world.go_back(start.state)
+        delivery = copy.deepcopy(start.delivery) if start.delivery.function != "operator" else start.delivery
+        before = [Before.of(world)]
+        hook = _At(arrival, lambda: self._disturb(delivery, mode, before))
+
+        def invoke(disturbed: Delivery) -> None:
+            world.invoke = world.handle
+            with armed(hook):
+                world.handle(disturbed)
+
+        world.invoke = invoke
+        world.deliver(delivery)
+        assert hook.fired, "the delivery did not come by the point again"
+        check_nothing_was_overwritten(before, world)
+        allowed = Allowed(person_of(delivery), _tells_again(delivery, arrival.point, mode))
+        if self._is_new(allowed):
+            before.append(Before.of(world))
+            world.run()
+            check_nothing_was_overwritten(before, world)
+            check(world, self._scenario.ends, allowed)
+            self.followed += 1
+
+    def _disturb(self, delivery: Delivery, mode: Mode, before: list[Before]) -> None:
+        world = self._world
+        if mode in (Mode.DUPLICATE, Mode.DUPLICATE_THEN_KILLED):
+            world.handle(copy.copy(delivery))
+        elif mode is Mode.LATE:
+            world.take_for_dead(delivery)
+        before.append(Before.of(world))
+        if mode in (Mode.KILLED, Mode.DUPLICATE_THEN_KILLED):
+            raise Killed
+
+    def _is_new(self, allowed: Allowed) -> bool:
+        found = [self._world.account.items(), self._world.account.objects(), self._world.between, allowed]
+        told = json.dumps(found, default=_plain, sort_keys=True)
+        fingerprint = _RANDOM.sub("", told)
+        if fingerprint in self._seen:
+            return False
+        self._seen.add(fingerprint)
+        return True
+
+
+def _tells_again(delivery: Delivery, point: str, mode: Mode) -> bool:
+    """Where a notice may come twice, and not only never: a refusal is told before it is settled, an upload's end or
+    stand before its outbox is emptied, and two are at it where one was taken for dead."""
+    if delivery.function == "intake":
+        return True
+    return mode is Mode.LATE or (
+        mode is not Mode.DUPLICATE and point in ("finish.notify.after", "uploads.announced.before")
+    )
+
+
+class _At:
+    """A hook that acts at one arrival, and then no more."""
+
+    def __init__(self, arrival: Arrival, act: Callable[[], None]) -> None:
+        self._point = arrival.point
+        self._left = arrival.nth_there
+        self._act = act
+        self.fired = False
+
+    def __call__(self, point: str) -> None:
+        if self.fired or point != self._point:
             return
-        after, answer = self._sent(world, index, call)
-        yield _answered(after, index, answer)
-        if not world.faults:
-            return
-        world, after = (replace(each, faults=world.faults - 1) for each in (world, after))
-        kinds = self._family.kinds if call.writes else ("throttled",)
-        if "throttled" in kinds:
-            yield _answered(world, index, Failed(throttled=True))
-        if "lost" in kinds:
-            yield _answered(after, index, Failed(throttled=False))
-        if "repeated" in kinds:
-            yield _answered(*_swapped(self._sent(after, index, call), index))
-        if "copied" in kinds:
-            yield _answered(replace(after, copies=(*after.copies, (index, call))), index, answer)
-
-    def _sent(self, world: World, index: int, call: Call) -> tuple[World, Answer]:
-        item, answer = _executed(world.item, call)
-        if answer.refused and call.event:
-            self._note_refusal(world.item, call)
-        if item == world.item:
-            return world, answer
-        write = Write(world.item, item, call.event, self._family.callers[index][0], world.latest)
-        truth = world.truth.written(write)
-        if call.event:
-            start = State(thawed(world.item)["state"]) if world.item else State.ABSENT
-            self.found.moves[LINES[start, call.event]] += 1
-        return replace(world, item=item, truth=truth), answer
-
-    def _note_refusal(self, item: Item, call: Call) -> None:
-        assert call.event is not None
-        request = request_of(call)
-        seen = request.get("ExpressionAttributeValues", {}).get(":seen_state", State.ABSENT)
-        move = LINES[State(seen), call.event]
-        self.found.refusals |= refused_guards(item, broken_parts(item, request), move)
+        self._left -= 1
+        if not self._left:
+            self.fired = True
+            self._act()
 
 
-def _answered(world: World, index: int, entry: Entry) -> World:
-    history = world.standings[index].history
-    return world.with_standing(index, Standing((*history, entry)))
-
-
-def _swapped(sent: tuple[World, Answer], index: int) -> tuple[World, int, Answer]:
-    return sent[0], index, sent[1]
-
-
-def _may_be_removed(world: World) -> bool:
-    return world.item is not None and thawed(world.item).get("expiration", world.now) < world.now
-
-
-@cache
-def _executed(item: Item, call: Call) -> tuple[Item, Answer]:
-    return execute(item, call.operation, request_of(call))
+def _plain(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return vars(value) if hasattr(value, "__dict__") else repr(value)

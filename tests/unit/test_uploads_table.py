@@ -11,6 +11,7 @@ from moto import mock_aws
 
 from functions.uploads.budget import Ceilings
 from functions.uploads.model import Announcement, Counts, Finished, OpenUpload, RowCounts, RowItem, Upload
+from functions.uploads.sweeps import SweepsTable
 from functions.uploads.table import UploadsTable
 
 
@@ -47,6 +48,11 @@ def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.fixture
 def uploads(table: Any) -> UploadsTable:
     return UploadsTable(table)
+
+
+@pytest.fixture
+def sweeps(table: Any) -> SweepsTable:
+    return SweepsTable(table)
 
 
 def an_upload(upload_id: str = "u-1", version_id: str = "v1", **changes: Any) -> Upload:
@@ -337,14 +343,17 @@ def test_a_reopened_row_counts_as_open_until_a_later_outcome_of_its_key(uploads:
     assert (uploads.count_rows("u-1"), [row.label for row in uploads.iter_rows("u-1")]) == (2, ["hot", "warm"])
 
 
-def test_only_an_outcome_that_could_still_change_is_replaced_and_by_one_of_two_ticks(uploads: UploadsTable) -> None:
+def test_only_an_outcome_that_could_still_change_is_replaced_and_by_one_of_two_ticks(
+    uploads: UploadsTable, sweeps: SweepsTable
+) -> None:
     uploads.put_row(a_row(1))
     uploads.put_row(a_row(2, outcome="unknown", reason="r", attempt=1))
-    (seen,) = uploads.attention_rows()
+    [seen], following = sweeps.attention_page({})
+    assert following == {}
     assert (seen.upload_id, seen.row_number, seen.key) == ("u-1", 2, "k")
     assert uploads.replace_row(a_row(2, attempt=1), seen)
     assert not uploads.replace_row(a_row(2, label="cold", attempt=1), seen)
-    assert list(uploads.attention_rows()) == []
+    assert sweeps.attention_page({}) == ([], {})
 
 
 def test_a_finished_upload_is_reopened_once_with_a_reservation_of_its_own(uploads: UploadsTable) -> None:

@@ -1,0 +1,51 @@
+"""The other roads of an upload (paused, approved, retried, refused, …): the crash points that only they come by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.effects.account import on_moto
+from tests.effects.crossings import found
+from tests.effects.explored import explored
+from tests.effects.scenarios import SCENARIOS
+from tests.effects.schedules import Arrival, Explorer, Mode
+from tests.effects.test_points_of_the_core import KILLED
+
+NOT_KILLED_HERE = {
+    "uploads.get_budget": "asked by the commands alone, and reading changes nothing",
+}
+"""Crossings that no scenario comes by, each with the reason."""
+
+
+@pytest.fixture(scope="module")
+def explorers() -> Iterator[dict[str, Explorer]]:
+    with on_moto():
+        yield {name: Explorer(scenario) for name, scenario in SCENARIOS.items()}
+
+
+def own_arrivals(explorers: dict[str, Explorer], name: str) -> list[Arrival]:
+    """The arrivals at points that no scenario before this one comes by."""
+    names = list(SCENARIOS)
+    before = {arrival.point for other in names[: names.index(name)] for arrival in explorers[other].arrivals}
+    return [arrival for arrival in explorers[name].chosen() if arrival.point not in before]
+
+
+@pytest.mark.parametrize("name", list(SCENARIOS)[1:])
+def test_whatever_happens_at_the_points_of_this_road_it_ends_the_same(
+    explorers: dict[str, Explorer], name: str, request: pytest.FixtureRequest
+) -> None:
+    everything = request.config.getoption("explore") == "all"
+    arrivals = explorers[name].chosen(every=True) if everything else own_arrivals(explorers, name)
+    for mode in Mode:
+        explorers[name].run_all(arrivals, mode)
+        explored("arrivals at crash points, in four modes", len(arrivals))
+        explored("schedules", len(arrivals))
+
+
+def test_every_crash_point_of_the_code_is_killed_at_least_once(explorers: dict[str, Explorer]) -> None:
+    killed = {arrival.point for explorer in explorers.values() for arrival in explorer.arrivals} | set(KILLED)
+    assert {point.rpartition(".")[0] for point in found().points - killed} == set(NOT_KILLED_HERE)
+    assert killed <= found().points
+    explored("crash points of the code", len(found().points))
