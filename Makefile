@@ -1,6 +1,6 @@
 # Everything a newcomer and CI run. `make demo` and `make test` install what they need first.
 .DEFAULT_GOAL := help
-.PHONY: help install demo walk test lint bundle bench soak costs lock clean
+.PHONY: help install demo walk test lint bundle bench soak faults costs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -51,6 +51,9 @@ build/peers/.installed: requirements-bench.txt
 
 soak: install ## A large file through the local cloud while intake is killed; ROWS=...
 	@$(BIN)/python -m bench.soak $(if $(ROWS),--rows $(ROWS))
+
+faults: install ## The fault matrix: ours and two naive stacks under the same faults on local clouds; ONLY=... for one
+	@$(BIN)/python -m bench.matrix $(if $(ONLY),--only $(ONLY))
 
 costs: install ## docs/costs.md, from counted calls and the price list
 	@$(BIN)/python -m bench.costs

@@ -97,10 +97,10 @@ def rows(plan: Plan) -> Iterator[Line]:
     yield Line("DynamoDB writes per classified row", found["writes"] / found["rows"], "", 3.0, f"{found['rows']} rows")
     yield Line("model requests per new row", found["requests"] / found["rows"], "", 1.0)
     yield Line("events and requests for a re-uploaded file", found["again"], "", 0.0)
-    matrix = measure("bench.faults:faults", "").found
+    matrix = measure("bench.crash_matrix:crash_matrix", "").found
     note = f"{matrix['points']} kills at crash points by reply, {matrix['billed']} of {matrix['rows']} rows billed"
-    yield Line("billed requests of one row, at most, over the fault matrix", matrix["worst"], "", 1.0, note)
-    yield Line("rows of the fault matrix without an end", matrix["rows"] - matrix["ended"], "", 0.0)
+    yield Line("billed requests of one row, at most, over the crash matrix", matrix["worst"], "", 1.0, note)
+    yield Line("rows of the crash matrix without an end", matrix["rows"] - matrix["ended"], "", 0.0)
     layer = measure("bench.rows:effect_layer", "").found
     alone = (
         f"{layer['ours_alone']:,.0f} µs against {layer['stock_alone']:,.0f} µs a call, without the emulator's own time"

@@ -28,6 +28,8 @@ from local.repairs.alarms import Alarms
 from local.repairs.asynchronous import Asynchronous
 from local.repairs.gate import Gate
 from local.repairs.invocations import Invocations
+from local.repairs.measuring import Measuring
+from local.repairs.minutes import Minutes
 from local.repairs.permissions import Permissions
 from local.repairs.queues import Queues
 from local.repairs.rules import Rules
@@ -81,8 +83,11 @@ def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud
     )
     bus = EventBusService(Filters(emulator), deliveries, metrics)
     outbox = Outbox(emulator)
-    resources, alarms = EventBusResources(emulator, bus), Alarms(emulator)
-    for repair in (queues, invocations, asynchronous, rules, resources, alarms, outbox):
+    alarms = Alarms(emulator, minute_s=settings.minute_s)
+    measuring = Measuring(emulator, metrics, alarms)
+    minutes = Minutes(loop, settings.minute_s, (measuring.sample_queues, alarms.evaluate))
+    resources = EventBusResources(emulator, bus)
+    for repair in (queues, invocations, asynchronous, rules, resources, outbox, alarms, measuring, minutes):
         repair.install()
     faults = FaultRules(parse_rules(settings.service_faults))
     app = Gateway(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from local.alarms.emitted import is_emitted
 
 Sink = Callable[[str, str, float, Mapping[str, str]], None]
 
@@ -14,17 +15,20 @@ class Metrics:
     """Sums by namespace, name and dimensions. `sink` also gets every value (the emulator's CloudWatch)."""
 
     def __init__(self, sink: Sink | None = None) -> None:
-        self._sums: Counter[tuple[str, str, tuple[tuple[str, str], ...]]] = Counter()
+        self._sums: dict[tuple[str, str, tuple[tuple[str, str], ...]], float] = {}
         self._lock = threading.Lock()
         self._sink = sink
 
-    def count(self, namespace: str, name: str, dimensions: Mapping[str, str], value: int = 1) -> None:
+    def count(self, namespace: str, name: str, dimensions: Mapping[str, str], value: float = 1) -> None:
+        if not is_emitted(namespace, name, dimensions):
+            raise ValueError(f"{namespace} {name} is missing in the table of what the local cloud emits.")
+        key = (namespace, name, tuple(sorted(dimensions.items())))
         with self._lock:
-            self._sums[namespace, name, tuple(sorted(dimensions.items()))] += value
+            self._sums[key] = self._sums.get(key, 0) + value
         if self._sink is not None:
             self._sink(namespace, name, value, dimensions)
 
-    def total(self, namespace: str, name: str) -> int:
+    def total(self, namespace: str, name: str) -> float:
         """The sum over every dimension, as a Metrics Insights query without a filter gives it."""
         with self._lock:
             return sum(

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from local.claude.script import read_script
+from local.claude.script import parse_script, read_script
 from local.errors import GivenError
 from local.faults.plan import HandlerPlan
 from local.faults.rules import parse_rules
@@ -47,7 +47,9 @@ _CONTEXT: Mapping[str, str] = {
 class LocalCloudOptions:
     """`port` 0 is any free one; `context` overrides settings of the stacks; times are seconds.
 
-    `service_faults` are rules of `local.faults.rules`, `handler_faults` a plan of `local.faults.plan`.
+    `claude_script` is a file of rules for the stand-in, `claude_rules` are such rules; `service_faults` are rules of
+    `local.faults.rules`, `handler_faults` a plan of `local.faults.plan`.
+    `minute_s` is how long a minute of metrics and alarms lasts, as `tick_s` stands for the minute of the schedule.
     """
 
     port: int = 0
@@ -55,8 +57,10 @@ class LocalCloudOptions:
     real_claude: bool = False
     handlers: int = 2
     tick_s: float = 1.0
+    minute_s: float = 1.0
     async_retry_s: float = 1.0
     context: Mapping[str, str] = field(default_factory=dict)
+    claude_rules: Sequence[Mapping[str, Any]] = ()
     service_faults: Sequence[Mapping[str, Any]] = ()
     handler_faults: HandlerPlan | None = None
 
@@ -80,10 +84,10 @@ class LocalCloudOptions:
     def server_settings(self) -> ServerSettings:
         """Raises `GivenError` for a script or a number that cannot be used."""
         url = self.claude_url()
-        if self.claude_script is not None and url is not None:
+        script = self._script()
+        if (script or self.claude_script is not None) and url is not None:
             raise GivenError(f"A script is for the stand-in, but {url} answers; leave one of the two out.")
         self.claude_key()
-        script = read_script(self.claude_script) if self.claude_script is not None else []
         parse_rules(self.service_faults)
         try:
             return ServerSettings(
@@ -91,6 +95,7 @@ class LocalCloudOptions:
                 port=self.port,
                 handlers=self.handlers,
                 tick_s=self.tick_s,
+                minute_s=self.minute_s,
                 async_retry_s=self.async_retry_s,
                 claude_script=script,
                 claude_url=url,
@@ -100,3 +105,10 @@ class LocalCloudOptions:
         except ValidationError as error:
             fault = error.errors()[0]
             raise GivenError(f"The local cloud cannot run with {fault['loc'][0]}: {fault['msg']}.") from None
+
+    def _script(self) -> list[Any]:
+        """Raises `ScriptError`."""
+        if self.claude_script is not None:
+            return read_script(self.claude_script)
+        parse_script(list(self.claude_rules))
+        return list(self.claude_rules)

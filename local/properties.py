@@ -146,10 +146,28 @@ def _rule(clients: Clients, name: str) -> Mapping[str, Any]:
     return {**{each: rule.get(each) for each in named}, "EventPattern": pattern, "Targets": targets}
 
 
+_OF_ALARMS = (
+    "AlarmActions",
+    "ComparisonOperator",
+    "DatapointsToAlarm",
+    "Dimensions",
+    "EvaluationPeriods",
+    "OKActions",
+    "Period",
+    "Statistic",
+    "Threshold",
+    "TreatMissingData",
+)
+
+
 def _alarm(clients: Clients, name: str) -> Mapping[str, Any] | None:
     found = clients.client("cloudwatch").describe_alarms(AlarmNames=[name])["MetricAlarms"]
-    named = ("MetricName", "Threshold", "AlarmActions", "TreatMissingData")
-    return {each: found[0].get(each) for each in named} if found else None
+    if not found:
+        return None
+    alarm = found[0]
+    # An alarm that the local cloud cannot evaluate is kept, and as good as not.
+    watched = {} if alarm.get("EvaluationState") else {name: alarm.get(name) for name in ("MetricName", "Metrics")}
+    return {"MetricName": None, "Metrics": None, **{name: alarm.get(name) for name in _OF_ALARMS}, **watched}
 
 
 def _dashboard(clients: Clients, name: str) -> Mapping[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import urllib.request
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from local.errors import LocalCloudError
 from local.outbox import Notice
 
 _DEAD_LETTERS = "DeadLetterQueues"
+_HISTORY = "AlarmHistoryItems"
 _DEPTHS = (
     "ApproximateNumberOfMessages",
     "ApproximateNumberOfMessagesNotVisible",
@@ -65,6 +67,24 @@ class RunningCloud:
     def metrics(self) -> list[dict[str, Any]]:
         """What AWS would have published: rows of namespace, name, dimensions and sum."""
         return list(ask(self.endpoint, "metrics"))
+
+    def alarms(self) -> dict[str, str]:
+        """The state of each alarm by its name: OK, ALARM or INSUFFICIENT_DATA."""
+        pages = self.client("cloudwatch").get_paginator("describe_alarms").paginate()
+        return {alarm["AlarmName"]: alarm["StateValue"] for page in pages for alarm in page["MetricAlarms"]}
+
+    def alarms_fired(self) -> dict[str, int]:
+        """How often each alarm went to ALARM, now or ever; those that never did are left out.
+
+        A failure is seen by the second minute of this cloud (`LocalCloudOptions.minute_s`) that begins after it.
+        """
+        pages = (
+            self.client("cloudwatch")
+            .get_paginator("describe_alarm_history")
+            .paginate(HistoryItemType="StateUpdate", AlarmTypes=["MetricAlarm"])
+        )
+        changes = ((item["AlarmName"], json.loads(item["HistoryData"])) for page in pages for item in page[_HISTORY])
+        return Counter(name for name, change in changes if change["newState"]["stateValue"] == "ALARM")
 
     def outbox(self) -> list[Notice]:
         """What would have been mailed, in the order it was sent."""

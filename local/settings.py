@@ -18,7 +18,7 @@ LOG_FILE = "server.log"
 
 
 class ServerSettings(BaseModel):
-    """Seconds are wall-clock seconds."""
+    """Seconds are wall-clock seconds; `minute_s` is how long a minute of metrics and alarms lasts."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,6 +27,7 @@ class ServerSettings(BaseModel):
     handlers: int = Field(2, ge=1)
     delivery_threads: int = Field(4, ge=1)
     tick_s: float = Field(1.0, gt=0)
+    minute_s: float = Field(1.0, gt=0)
     async_retry_s: float = Field(1.0, ge=0)
     bus_backoff_s: float = Field(0.2, ge=0)
     claude_script: list[Any] = []

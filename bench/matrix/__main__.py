@@ -23,29 +23,36 @@ from bench.matrix.ours import Ours
 from bench.matrix.report import HEADER, Line, rendered, totals
 from local.errors import LocalCloudError
 
+NOT_THE_CALLERS = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
+"""The stand-in answers here, whatever the caller has set up: nobody else's requests can be counted."""
 CONTENDERS: Sequence[Contender] = (Ours(), *map(Naive, WORKERS))
 
 
 def main(arguments: list[str]) -> int:
     """Run what is asked for and print each line as soon as those before it are there."""
     options = _options(arguments)
+    for name in NOT_THE_CALLERS:
+        os.environ.pop(name, None)
     table = sys.stderr if options.json else sys.stdout
     begun, lines, failed = time.monotonic(), list[Line](), list[str]()
     _say(table, HEADER)
-    with ThreadPoolExecutor(options.jobs, thread_name_prefix="matrix") as pool:
-        waiting = [
-            (fault, contender, pool.submit(contender.run, fault))
+    pool = ThreadPoolExecutor(options.jobs, thread_name_prefix="matrix")
+    try:
+        for fault, contender, run in [
+            (fault, contender, pool.submit(_run, contender, fault))
             for fault in FAULTS
             if fault.name in options.only
             for contender in CONTENDERS
             if contender.name in options.contender
-        ]
-        for fault, contender, run in waiting:
-            line = _line(fault, contender, run, failed)
-            if line is not None:
+        ]:
+            if (line := _line(fault, contender, run, failed)) is not None:
                 first = not any(earlier.fault is fault for earlier in lines)
                 lines.append(line)
                 _say(table, rendered(line, first=first))
+    except KeyboardInterrupt:
+        _say(sys.stderr, "stopped")
+        # Not by way of the pool, which would wait for its clouds: they end themselves when their caller is gone.
+        os._exit(130)
     for total in totals(lines):
         _say(table, total)
     broken = [fault for line in lines for fault in line.broken]
@@ -55,6 +62,13 @@ def main(arguments: list[str]) -> int:
     if options.json:
         _say(sys.stdout, json.dumps({"lines": [line.to_json() for line in lines], "broken": broken}))
     return 2 if failed else int(bool(broken))
+
+
+def _run(contender: Contender, fault: Fault) -> Ended:
+    begun = time.monotonic()
+    ended = contender.run(fault)
+    _say(sys.stderr, f"  {fault.name}, {contender.name}: measured in {time.monotonic() - begun:.0f} s")
+    return ended
 
 
 def _line(fault: Fault, contender: Contender, run: Future[Ended], failed: list[str]) -> Line | None:

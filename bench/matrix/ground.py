@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from bench.leads import HEADER, leads
@@ -27,6 +25,8 @@ CONTEXT: Mapping[str, str] = {
 }
 """Timers short enough to wait for. A queue hides a message for six times its function's timeout."""
 
+MINUTE_S = 1.0
+"""How long a minute of metrics and alarms lasts."""
 PATIENCE_S = 600.0
 """A contender that still moves after that is reported as it stands."""
 LOOK_S = 0.25
@@ -47,16 +47,13 @@ def reversed_rows(text: str) -> str:
 
 
 def options_of(
-    fault: Fault, folder: Path, *, names: Mapping[str, str], hooks: Sequence[str], points: Mapping[str, str]
+    fault: Fault, *, names: Mapping[str, str], hooks: Sequence[str], points: Mapping[str, str]
 ) -> LocalCloudOptions:
     """How the cloud is started. `names` are the contender's for the placeholders of `Fault.aws`, `points` those of its
     `hooks` for `before_send` and `answered`."""
-    script = None
-    if fault.claude:
-        script = folder / "script.json"
-        script.write_text(json.dumps(list(fault.claude)))
     return LocalCloudOptions(
-        claude_script=script,
+        minute_s=MINUTE_S,
+        claude_rules=fault.claude,
         context={**CONTEXT, **fault.context},
         service_faults=[_named(rule, names) for rule in fault.aws],
         handler_faults=_plan(fault.handler, hooks, points) if fault.handler else None,
@@ -71,19 +68,9 @@ def refuse_uninjected(cloud: RunningCloud, fault: Fault) -> None:
 
 
 def alarms_of(cloud: RunningCloud) -> list[str]:
-    """Names of the alarms that are, or were, in ALARM."""
-    cloudwatch = cloud.client("cloudwatch")
-    fired = {
-        alarm["AlarmName"]
-        for page in cloudwatch.get_paginator("describe_alarms").paginate(StateValue="ALARM")
-        for alarm in page["MetricAlarms"]
-    }
-    pages = cloudwatch.get_paginator("describe_alarm_history").paginate(HistoryItemType="StateUpdate")
-    for item in (item for page in pages for item in page["AlarmHistoryItems"]):
-        with suppress(KeyError, ValueError):
-            if json.loads(item["HistoryData"])["newState"]["stateValue"] == "ALARM":
-                fired.add(item["AlarmName"])
-    return sorted(fired)
+    """Names of the alarms that went to ALARM, now or ever, once the last failure has had its two minutes to be seen."""
+    time.sleep(2 * MINUTE_S)
+    return sorted(cloud.alarms_fired())
 
 
 def _named(rule: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 from bench.matrix.contender import Ended, Fault
@@ -42,12 +40,9 @@ class Ours:
 
     def run(self, fault: Fault) -> Ended:
         """Raises MatrixError, LocalCloudError."""
-        with tempfile.TemporaryDirectory(prefix="matrix-") as folder:
-            options = options_of(
-                fault, Path(folder), names=NAMES, hooks=["local.faults.crash_point_hook"], points=POINTS
-            )
-            with LocalCloud(options) as cloud:
-                return _Run(cloud, fault).run()
+        options = options_of(fault, names=NAMES, hooks=["local.faults.crash_point_hook"], points=POINTS)
+        with LocalCloud(options) as cloud:
+            return _Run(cloud, fault).run()
 
 
 class _Run:
@@ -60,7 +55,7 @@ class _Run:
     def run(self) -> Ended:
         begun = time.monotonic()
         processes = Processes(self._cloud.process_group, {"worker": self._cloud.outputs["ClassifyFunctionName"]})
-        kills = Kills(processes, "worker", self._fault.kills, self._still_open)
+        kills = Kills(self._cloud, processes, "worker", self._fault.kills, self._still_open)
         self._bring()
         kills.start()
         try:

@@ -86,6 +86,7 @@ class Rules:
     def _to_function(self, invoke: Any, target: Any, event: Any, rule: Any, view: Any) -> None:
         fault = self._fault(target["Arn"], rule["Arn"])
         if fault is None:
+            self._metrics.count("AWS/Events", "Invocations", {"RuleName": rule["Name"]})
             token = _origin.set(rule["Arn"])
             try:
                 invoke(target, event, rule, view)

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from local.errors import GivenError
 from local.faults.plan import HandlerPlan, PointFault
-from local.options import LocalCloudOptions
 from local.running import ask
 from tests.local.toy import Toy, function, role, served
 
@@ -91,5 +89,3 @@ def test_everything_handed_to_a_function_is_counted(armed: Toy) -> None:
 def test_a_plan_that_says_nothing_known_is_refused() -> None:
     with pytest.raises(ValueError, match="does"):
         PointFault.model_validate({"point": "x", "does": "vanish"})
-    with pytest.raises(GivenError, match="Fault rule 1"):
-        LocalCloudOptions(service_faults=[{"when": {}}]).server_settings()

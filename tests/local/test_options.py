@@ -39,6 +39,8 @@ def test_a_script_without_the_stand_in_is_refused(tmp_path: Path, monkeypatch: p
     script.write_text("[]")
     with pytest.raises(LocalCloudError, match="A script is for the stand-in"):
         LocalCloudOptions(claude_script=script).server_settings()
+    with pytest.raises(LocalCloudError, match="A script is for the stand-in"):
+        LocalCloudOptions(claude_rules=[{"when": {"request": 1}, "then": {"text": "hot"}}]).server_settings()
 
 
 @pytest.mark.parametrize(
@@ -48,6 +50,8 @@ def test_a_script_without_the_stand_in_is_refused(tmp_path: Path, monkeypatch: p
         (LocalCloudOptions(handlers=0), "handlers"),
         (LocalCloudOptions(tick_s=0), "tick_s"),
         (LocalCloudOptions(claude_script=Path("missing.json")), "cannot be read"),
+        (LocalCloudOptions(claude_rules=[{"when": {}}]), "Rule 1 of the script"),
+        (LocalCloudOptions(service_faults=[{"when": {}}]), "Fault rule 1"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence_before_anything_starts(options: LocalCloudOptions, says: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -196,6 +198,11 @@ def test_rules_count_what_passes_first_and_how_often_they_hit() -> None:
     hits = [rules.match(asked) is not None for _ in range(5)]
     assert hits == [False, True, True, False, False]
     assert rules.match(Asked("sns", "Publish", "t", "")) is None
+
+
+def test_the_documented_rules_are_rules() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "local.md").read_text(encoding="utf-8").partition("## Faults")[2]
+    assert len(parse_rules(json.loads(text.partition("```json\n")[2].partition("```")[0]))) == 5
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from bench.matrix.contender import Ended, Fault
 from bench.matrix.ground import (
@@ -49,11 +47,9 @@ class Naive:
         """Raises MatrixError, LocalCloudError."""
         if not applies(fault, self.worker):
             return _not_hit(fault)
-        with tempfile.TemporaryDirectory(prefix="matrix-") as folder:
-            options = options_of(fault, Path(folder), names=NAMES, hooks=HOOKS, points=POINTS)
-            options = replace(options, handlers=self.handlers)
-            with NaiveCloud(self.worker, options, visibility_per_timeout=self.visibility_per_timeout) as cloud:
-                return _run(cloud, fault)
+        options = replace(options_of(fault, names=NAMES, hooks=HOOKS, points=POINTS), handlers=self.handlers)
+        with NaiveCloud(self.worker, options, visibility_per_timeout=self.visibility_per_timeout) as cloud:
+            return _run(cloud, fault)
 
 
 def _not_hit(fault: Fault) -> Ended:
@@ -73,7 +69,7 @@ def _not_hit(fault: Fault) -> Ended:
 def _run(cloud: NaiveCloud, fault: Fault) -> Ended:
     begun = time.monotonic()
     processes = Processes(cloud.process_group, {"worker": FUNCTION})
-    kills = Kills(processes, "worker", fault.kills, lambda: waiting(cloud) > 0)
+    kills = Kills(cloud, processes, "worker", fault.kills, lambda: waiting(cloud) > 0)
     rows = _bring(cloud, fault)
     kills.start()
     try:

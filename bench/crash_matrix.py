@@ -1,4 +1,4 @@
-"""The fault matrix: every kind of reply, a kill at every crash point, then deliveries until the row has ended."""
+"""The crash matrix, in one process: every kind of reply, a kill at every crash point, then deliveries until the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SETTINGS = {"model_deadline_s": 0.5, "lease_grace_s": 0.0, "backoff_base_s": 0.
 _MOST_POINTS = 60
 
 
-def faults(_: str) -> Any:
+def crash_matrix(_: str) -> Any:
     """How many requests that may have been billed were made, for all rows together and for the worst one."""
 
     def run() -> Mapping[str, Any]:
