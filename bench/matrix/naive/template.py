@@ -165,6 +165,7 @@ def _dead_letters_alarm() -> dict[str, Any]:
     return {
         "Type": "AWS::CloudWatch::Alarm",
         "Properties": {
+            "AlarmName": DEAD_LETTERS,
             "Namespace": "AWS/SQS",
             "MetricName": "ApproximateNumberOfMessagesVisible",
             "Dimensions": [{"Name": "QueueName", "Value": DEAD_LETTERS}],
