@@ -52,8 +52,8 @@ build/peers/.installed: requirements-bench.txt
 soak: install ## A large file through the local cloud while intake is killed; ROWS=...
 	@$(BIN)/python -m bench.soak $(if $(ROWS),--rows $(ROWS))
 
-faults: install ## The fault matrix: ours and two naive stacks under the same faults on local clouds; ONLY=... for one
-	@$(BIN)/python -m bench.matrix $(if $(ONLY),--only $(ONLY))
+faults: install ## The fault matrix: ours and two naive stacks under the same faults on local clouds; ONLY=... PACE=...
+	@$(BIN)/python -m bench.matrix $(if $(ONLY),--only $(ONLY)) $(if $(PACE),--pace $(PACE))
 
 costs: install ## docs/costs.md, from counted calls and the price list
 	@$(BIN)/python -m bench.costs

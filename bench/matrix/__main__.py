@@ -1,4 +1,4 @@
-"""`python -m bench.matrix [--only FAULT]... [--contender NAME]... [--jobs N] [--json]`: the fault matrix, as a table.
+"""`python -m bench.matrix [--only FAULT]... [--contender NAME]... [--jobs N] [--pace P] [--json]`: the fault matrix.
 
 Exit code 1 when one of our bars does not hold, 2 when a line could not be measured.
 """
@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TextIO
 
 from bench.matrix.contender import Contender, Ended, Fault
-from bench.matrix.faults import FAULTS
+from bench.matrix.faults import faults
 from bench.matrix.ground import MatrixError
 from bench.matrix.naive.contender import Naive
 from bench.matrix.naive.template import WORKERS
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
     try:
         for fault, contender, run in [
             (fault, contender, pool.submit(_run, contender, fault))
-            for fault in FAULTS
+            for fault in faults(options.pace)
             if fault.name in options.only
             for contender in CONTENDERS
             if contender.name in options.contender
@@ -81,13 +81,16 @@ def _line(fault: Fault, contender: Contender, run: Future[Ended], failed: list[s
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.matrix", description=__doc__)
-    faults, contenders = [fault.name for fault in FAULTS], [contender.name for contender in CONTENDERS]
-    parser.add_argument("--only", action="append", choices=faults, help="a fault; may be given again (default: all)")
+    names, contenders = [fault.name for fault in faults()], [contender.name for contender in CONTENDERS]
+    parser.add_argument("--only", action="append", choices=names, help="a fault; may be given again (default: all)")
     parser.add_argument("--contender", action="append", choices=contenders, help="likewise (default: all)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="local clouds at a time")
+    parser.add_argument("--pace", type=float, default=1.0, help="stretches the worker's timers; above 1 if others work")
     parser.add_argument("--json", action="store_true", help="one object on stdout, the table on stderr")
     options = parser.parse_args(arguments)
-    options.only = options.only or faults
+    if not 1 <= options.pace <= 100:
+        parser.error("--pace is a number from 1 to 100")
+    options.only = options.only or names
     options.contender = options.contender or contenders
     return options
 

@@ -1,10 +1,13 @@
 """The lines of the fault matrix, as data.
 
-The nine rows "Lead 000001" to "Lead 000009" are those that a fault of single rows hits.
+The nine rows "Lead 000001" to "Lead 000009" are those that a fault of single rows hits. Delays of the model are in
+model deadlines here.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,8 +41,11 @@ def _handler(name: str, injects: str, fault: HandlerFault) -> Fault:
 
 _THROTTLED = {"status": 400, "code": "ThrottlingException"}
 _PUBLISH = {"service": "events", "operation": "PutEvents", "caller": "<publisher>"}
-_LATER = {"delay_s": 4.5}
+_NEVER = 1_000
+_LATER = 1.5
 """After the model's deadline, before the function's timeout."""
+_DEADLINE_S, _TIMEOUT_S = 3.0, 6
+"""At pace 1. A queue hides a message for six timeouts, so each of them is waited for in many lines."""
 
 BASELINE = (Fault("nothing", "no fault at all", ROWS),)
 HANDLER = (
@@ -69,12 +75,12 @@ MODEL = (
     _model("500", "500 for nine rows", {"status": 500}),
     _model("503", "503 for nine requests", {"status": 503}, times=9),
     _model("529", "529 for nine requests", {"status": 529}, times=9),
-    _model("no-answer", "no answer for nine rows", {"delay_s": 3600}),
+    _model("no-answer", "no answer for nine rows", {"delay_s": _NEVER}),
     _model("dropped-unread", "the connection drops before nine are read", {"drop": "before_reading"}),
     _model("half-body", "half a body for nine rows", {"drop": "in_the_answer"}),
     _model("html-200", "200 with HTML for nine rows", {"status": 200, "body": "<html>Sorry</html>"}),
     _model("html-502", "502 with HTML for nine rows", {"status": 502, "body": "<html>Bad gateway</html>"}),
-    _model("late-answer", "the answer comes after the deadline, for nine rows", _LATER),
+    _model("late-answer", "the answer comes after the deadline, for nine rows", {"delay_s": _LATER}),
 )
 SERVICES = (
     _service("claims-throttled", "DynamoDB throttles 30 PutItem", _write("PutItem", _THROTTLED, 30)),
@@ -96,10 +102,28 @@ SERVICES = (
             "then": {"status": 403, "code": "AccessDenied"},
         },
         claude=[{"when": {"contains": NINE}, "then": {"status": 400}}],
+        # Each failing write to it costs a receive, and a receive the time that the queue hides a message.
+        context={"max_receives": "2"},
     ),
 )
 EVENTS = (
     Fault("event-twice", "S3 delivers the event twice", ROWS, action="event_twice"),
     Fault("two-versions", "two versions of a key at once, same rows", ROWS, action="two_versions"),
 )
-FAULTS: Sequence[Fault] = (*BASELINE, *HANDLER, *MODEL, *SERVICES, *EVENTS)
+_LINES: Sequence[Fault] = (*BASELINE, *HANDLER, *MODEL, *SERVICES, *EVENTS)
+
+
+def faults(pace: float = 1.0) -> Sequence[Fault]:
+    """All lines. `pace` stretches the worker's timers: where others work too, 1 would add faults of the machine's."""
+    return [at_pace(line, pace) for line in _LINES]
+
+
+def at_pace(line: Fault, pace: float) -> Fault:
+    deadline_s = _DEADLINE_S * pace
+    timers = {"model_deadline_s": f"{deadline_s:g}", "classify_timeout_s": str(math.ceil(_TIMEOUT_S * pace))}
+    rules = [{**rule, "then": _delayed(rule["then"], deadline_s)} for rule in line.claude]
+    return dataclasses.replace(line, claude=rules, context={**timers, **line.context})
+
+
+def _delayed(then: Mapping[str, Any], deadline_s: float) -> Mapping[str, Any]:
+    return {**then, "delay_s": min(then["delay_s"] * deadline_s, 3600)} if "delay_s" in then else then

@@ -14,8 +14,6 @@ from local.options import LocalCloudOptions
 from local.running import RunningCloud
 
 CONTEXT: Mapping[str, str] = {
-    "model_deadline_s": "3",
-    "classify_timeout_s": "6",
     "intake_timeout_s": "20",
     "stop_before_timeout_s": "5",
     "finish_timeout_s": "20",
@@ -23,11 +21,11 @@ CONTEXT: Mapping[str, str] = {
     "quiet_s": "3",
     "stall_s": "60",
 }
-"""Timers short enough to wait for. A queue hides a message for six times its function's timeout."""
+"""Timers short enough to wait for; those of the worker are the fault's own."""
 
 MINUTE_S = 1.0
 """How long a minute of metrics and alarms lasts."""
-PATIENCE_S = 600.0
+PATIENCE_S = 900.0
 """A contender that still moves after that is reported as it stands."""
 LOOK_S = 0.25
 

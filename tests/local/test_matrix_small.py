@@ -7,12 +7,12 @@ import dataclasses
 import pytest
 
 from bench.matrix.contender import Ended, Fault
-from bench.matrix.faults import FAULTS
+from bench.matrix.faults import faults
 from bench.matrix.ground import MatrixError, refuse_uninjected
 from bench.matrix.ours import Ours
 from bench.matrix.report import Line, rendered
 
-NAMED = {fault.name: fault for fault in FAULTS}
+NAMED = {fault.name: fault for fault in faults(pace=6)}
 
 
 def test_answers_that_die_with_their_handler_and_publishing_that_fails_cost_no_row_and_no_second_request() -> None:
