@@ -10,7 +10,7 @@ import pytest
 from aws_lambda_powertools.utilities import parameters
 
 from bench.matrix.contender import Fault
-from bench.matrix.faults import FAULTS
+from bench.matrix.faults import faults
 from bench.matrix.naive.applies import applies
 from bench.matrix.naive.cloud import settings_of
 from bench.matrix.naive.template import WORKERS, NaiveStack, Worker, task_of
@@ -106,7 +106,7 @@ def test_timeouts_visibility_and_rows_in_flight_are_those_of_our_stack(worker: W
 
 def test_a_fault_applies_unless_what_it_hits_is_not_there() -> None:
     def hit(worker: Worker) -> set[str]:
-        return {fault.name for fault in FAULTS if not applies(fault, worker)}
+        return {fault.name for fault in faults() if not applies(fault, worker)}
 
     assert hit("stock") == {"put-events", "dlq-not-writable"}
     assert hit("bare") == hit("stock") | {"saves-throttled", "saves-lost"}
