@@ -24,6 +24,7 @@ from local.repairs.alarms import Alarms
 from local.repairs.asynchronous import Asynchronous
 from local.repairs.gate import Gate
 from local.repairs.invocations import Invocations
+from local.repairs.item_conditions import ItemConditions
 from local.repairs.permissions import Permissions
 from local.repairs.queues import Queues
 from local.repairs.rules import Rules
@@ -78,7 +79,7 @@ def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud
     bus = EventBusService(Filters(emulator), deliveries, metrics)
     outbox = Outbox(emulator)
     resources, alarms = EventBusResources(emulator, bus), Alarms(emulator)
-    for repair in (queues, invocations, asynchronous, rules, resources, alarms, outbox):
+    for repair in (queues, invocations, asynchronous, rules, resources, alarms, outbox, ItemConditions(emulator)):
         repair.install()
     app = Gateway(
         emulator.app.app, Wire(bus, permissions), invocations, metrics, standin, outbox=outbox, token=settings.token
