@@ -8,6 +8,8 @@ RefundError
   ├─ UnknownOrderError    approval: there is no such order
   ├─ ExceedsPaidError     approval: the refunds of the order would exceed what was paid
   ├─ OrderDiffersError    an order is known with other facts
+  ├─ NotUnknownError      resolve: the refund is not unknown, so nobody has to decide
+  ├─ ProviderMissingError this deployment cannot pay through the order's provider
   └─ LedgerBusyError      others moved the order under every try; the same call may be repeated
 """
 
@@ -87,6 +89,26 @@ class OrderDiffersError(RefundError):
 
     def __init__(self, order_id: str) -> None:
         super().__init__(f"The order {order_id} is recorded with other facts, and what was paid never changes.")
+
+
+class NotUnknownError(RefundError):
+    """Only what is unknown is decided by a person."""
+
+    code = "not_unknown"
+
+    def __init__(self, request_id: str) -> None:
+        super().__init__(f"The refund {request_id} is not unknown, so there is nothing to decide; look at its status.")
+
+
+class ProviderMissingError(RefundError):
+    """The order was paid through a provider that this deployment has no key of."""
+
+    code = "provider_missing"
+
+    def __init__(self, provider: str) -> None:
+        super().__init__(
+            f"This deployment cannot pay through {provider}; name the secret with its key in the settings."
+        )
 
 
 class LedgerBusyError(RefundError):

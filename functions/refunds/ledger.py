@@ -163,8 +163,8 @@ class Ledger(LedgerPlumbing):
         try:
             self._transact("close_failed", *writes)
         except RefusedError as refused:
-            # Closed by somebody before, and the commitment with it.
-            if refused.places != {0}:
+            # Closed by somebody before, and its commitment returned with it.
+            if 0 not in refused.places:
                 raise
 
     def _closing(self, action: Action, result: Result, at: int) -> dict[str, dict[str, Any]]:

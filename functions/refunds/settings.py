@@ -44,24 +44,20 @@ class RefundSettings(LedgerSettings):
 
     `provider_deadline_s`: how long a provider may take, as a total. `lease_grace_s` is added to the invocation's
     deadline to get the claim's lease. `stripe_keys_retention_s`: how long Stripe is relied on to keep an idempotency
-    key (it promises at least 24 hours).
+    key (it promises at least 24 hours). `settle_s`: an unknown attempt is proven absent only by a look this long after
+    the lease that it ran under, for a provider may still be at work on a request whose answer nobody waits for.
     """
 
     idempotency_table: str
     stripe_secret_id: str = ""
     stripe_api_base: str = "https://api.stripe.com"
     stripe_keys_retention_s: float = Field(86_400.0, ge=0)
+    settle_s: float = Field(900.0, ge=0)
     provider_deadline_s: float = Field(20.0, gt=0)
     lease_grace_s: float = Field(5.0, ge=0)
 
 
 class ReconcileSettings(RefundSettings):
-    """The reconciler.
+    """The reconciler. `abandoned_s`: an approved action that nobody began in this time is run."""
 
-    `settle_s`: an unknown attempt is proven absent only by a look this long after the lease that it ran under: a
-    provider may still be at work on a request whose answer nobody waits for. `abandoned_s`: an approved action that
-    nobody began in this time is run.
-    """
-
-    settle_s: float = Field(900.0, ge=0)
     abandoned_s: float = Field(900.0, ge=0)

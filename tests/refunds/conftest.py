@@ -7,12 +7,17 @@ from collections.abc import Iterator
 import pytest
 from moto import mock_aws
 
-from .world import World
+from .world import Aws, World
+
+
+@pytest.fixture(scope="session")
+def aws() -> Iterator[Aws]:
+    with pytest.MonkeyPatch.context() as environment, mock_aws():
+        environment.setenv("AWS_ACCESS_KEY_ID", "testing")
+        environment.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+        yield Aws()
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    with mock_aws():
-        yield World()
+def world(aws: Aws) -> World:
+    return World(aws)
