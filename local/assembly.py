@@ -20,6 +20,8 @@ from local.emulator import Emulator, load_emulator
 from local.gateway import Gateway
 from local.metrics import Metrics, Sink
 from local.outbox import Outbox
+from local.payments.http import PaymentsServer
+from local.payments.standin import payments_standin
 from local.repairs.alarms import Alarms
 from local.repairs.asynchronous import Asynchronous
 from local.repairs.gate import Gate
@@ -35,10 +37,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Cloud:
-    """The ASGI application, the stand-in beside it, and the handlers' processes."""
+    """The ASGI application, the stand-ins beside it, and the handlers' processes."""
 
     app: Gateway
     claude: ClaudeServer
+    payments: PaymentsServer
     emulator: Emulator
 
     def end_handlers(self) -> None:
@@ -48,6 +51,7 @@ class Cloud:
 def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud:
     """Load the emulator, put right what it does otherwise than AWS, and add what it lacks. Runs on `loop`'s thread."""
     standin = StandIn(parse_script(settings.claude_script))
+    payments = payments_standin(settings.payments_script)
     emulator = load_emulator()
     metrics = Metrics(_sink(emulator))
     permissions, queues = Permissions(emulator), Queues(emulator, loop)
@@ -82,9 +86,16 @@ def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud
     for repair in (queues, invocations, asynchronous, rules, resources, alarms, outbox, ItemConditions(emulator)):
         repair.install()
     app = Gateway(
-        emulator.app.app, Wire(bus, permissions), invocations, metrics, standin, outbox=outbox, token=settings.token
+        emulator.app.app,
+        Wire(bus, permissions),
+        invocations,
+        metrics,
+        standin,
+        payments=payments,
+        outbox=outbox,
+        token=settings.token,
     )
-    return Cloud(app, ClaudeServer(standin), emulator)
+    return Cloud(app, ClaudeServer(standin), PaymentsServer(payments), emulator)
 
 
 def _sink(emulator: Emulator) -> Sink:

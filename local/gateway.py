@@ -12,6 +12,7 @@ from local.bus.wire import PATH, Wire
 from local.claude.standin import StandIn
 from local.metrics import Metrics
 from local.outbox import Outbox
+from local.payments.standin import StandIn as Payments
 from local.repairs.invocations import Invocations
 from local.scope import refusal_of
 
@@ -33,6 +34,7 @@ class Gateway:
         metrics: Metrics,
         standin: StandIn,
         *,
+        payments: Payments,
         outbox: Outbox,
         token: str,
     ) -> None:
@@ -41,6 +43,7 @@ class Gateway:
         self._invocations = invocations
         self._metrics = metrics
         self._standin = standin
+        self._payments = payments
         self._outbox = outbox
         self._token = token
 
@@ -71,8 +74,9 @@ class Gateway:
                 return 200, self._metrics.listing()
             case "outbox":
                 return 200, self._outbox.listing()
-            case "claude":
-                return 200, self._standin.counts()
+            case "claude" | "payments":
+                standin = self._standin if question == "claude" else self._payments
+                return 200, standin.counts()
             case "warm":
                 return 200, await asyncio.to_thread(self._invocations.warm)
             case _:

@@ -29,6 +29,7 @@ class ServerSettings(BaseModel):
     bus_backoff_s: float = Field(0.2, ge=0)
     claude_script: list[Any] = []
     claude_url: str | None = None
+    payments_script: dict[str, Any] = {}
 
 
 class Ready(BaseModel):

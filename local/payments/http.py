@@ -21,19 +21,19 @@ _NO_KEY = Reply(401, b'{"error": {"type": "invalid_request_error", "message": "Y
 class PaymentsServer:
     """Serves `standin` on a socket that is already bound and listens."""
 
-    def __init__(self, standin: StandIn, listening: socket.socket) -> None:
+    def __init__(self, standin: StandIn) -> None:
         handler = type("Handler", (_Handler,), {"standin": standin})
-        listening.settimeout(None)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler, bind_and_activate=False)
-        self._server.socket.close()
-        self._server.socket = listening
-        self._server.server_address = listening.getsockname()
         # Whoever answers late does not hold up the end of the server.
         self._server.daemon_threads = True
         self._server.block_on_close = False
         self._thread = threading.Thread(target=self._server.serve_forever, name="payments", daemon=True)
 
-    def start(self) -> None:
+    def start(self, listening: socket.socket) -> None:
+        listening.settimeout(None)
+        self._server.socket.close()
+        self._server.socket = listening
+        self._server.server_address = listening.getsockname()
         self._thread.start()
 
     def close(self) -> None:

@@ -9,12 +9,13 @@ import itertools
 import json
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from local.payments.script import Drop, Late, Refuse, Script, Standing, Then
+from local.payments.script import Drop, Late, Refuse, Script, Standing, Then, parse_script
 
 _PAYMENT = re.compile(r"(?:ch|pi)_(\d{1,15})([a-z]{3})(?:_\w+)?")
 _COUNTS = frozenset({"succeeded", "pending", "requires_action"})
@@ -162,6 +163,11 @@ class StandIn:
                 self._used[index] += 1
                 return rule.then
         return None
+
+
+def payments_standin(script: Any) -> StandIn:
+    """One of this machine's time. Raises `ScriptError`."""
+    return StandIn(parse_script(script), clock=time.time, wait=time.sleep)
 
 
 def _metadata(parameters: Mapping[str, str]) -> dict[str, str]:

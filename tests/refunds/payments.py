@@ -36,8 +36,8 @@ class Payments:
         self.key: Any = Key()
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
-        self._server = PaymentsServer(self.standin, self._listening)
-        self._server.start()
+        self._server = PaymentsServer(self.standin)
+        self._server.start(self._listening)
         self._providers: list[StripeProvider] = []
 
     def provider(
