@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from functions.clock import Clock, wall_clock
 from functions.effects.claims import Claims
 from functions.effects.record import EffectRecord
 from functions.effects.table import EffectTable
+from functions.refunds.answer import Status
 from functions.refunds.asking import Asking
 from functions.refunds.closing import Closing
 from functions.refunds.keys import effect_id
@@ -29,7 +28,7 @@ class Looked:
 
     closed       its record was final and the ledger lacked what follows; written
     found        it was unknown and the provider has it; closed
-    run          nothing of it had been paid; it was run (`reason`: where that ended)
+    run          nothing of it had been paid; it was run (`status` and `reason`: where that ended)
     waiting      it was approved a moment ago, and whoever asked for it may still run it
     in_progress  somebody is paying it
     settling     it is unknown, and too early to believe the provider that it has none
@@ -41,6 +40,7 @@ class Looked:
     request_id: str
     verdict: Verdict
     reason: str = ""
+    status: Status | None = None
     unknown_s: float = 0.0
 
 
@@ -50,12 +50,6 @@ class Reconciled:
 
     looked: tuple[Looked, ...]
     complete: bool
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def oldest_unknown_s(self) -> float:
-        """Age of the oldest refund that is still unknown, in seconds; 0 where there is none."""
-        return max((each.unknown_s for each in self.looked), default=0.0)
 
 
 class Reconciler:
@@ -94,7 +88,7 @@ class Reconciler:
                 complete = False
                 break
             looked.append(self._guarded_look(action, deadline))
-        return Reconciled(tuple(looked), complete, Counter(each.verdict for each in looked))
+        return Reconciled(tuple(looked), complete)
 
     def _guarded_look(self, action: Action, deadline: float) -> Looked:
         try:
@@ -122,7 +116,7 @@ class Reconciler:
         if record is None and self._clock() - action.decided_at < self._abandoned_s:
             return Looked(action.request_id, "waiting")
         answer = self._refund.run(action.request, deadline=deadline)
-        return Looked(action.request_id, "run", answer.reason or answer.status)
+        return Looked(action.request_id, "run", answer.reason, answer.status)
 
     def _ask(self, action: Action, record: EffectRecord, deadline: float) -> Looked:
         asked = self._asking.ask(action, record, actor=ACTOR)
