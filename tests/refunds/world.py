@@ -86,6 +86,7 @@ class World:
     def __init__(self, aws: Aws) -> None:
         self.now = NOW
         self._aws = aws
+        self.dynamodb: Any = aws.dynamodb
         self.ledger_table, self.idempotency_table = aws.create_tables()
         self.ledger = Ledger(self.ledger_table, sleep=lambda _s: None)
         self.effects = EffectTable(self.idempotency_table)
