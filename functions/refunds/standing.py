@@ -17,6 +17,9 @@ def standing_of(action: Action, record: EffectRecord | None) -> Standing:
     """`not_started` also where an attempt ended certainly unpaid."""
     if action.decision == "DENY":
         return "denied"
+    if action.result == "refunded":
+        # The ledger has the refund's row, whatever the record's owner came to say of it.
+        return "done"
     if record is None:
         return "not_started"
     match record.state:

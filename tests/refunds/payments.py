@@ -10,7 +10,7 @@ from typing import Any
 
 from functions.refunds.providers.stripe import StripeProvider
 from local.payments.http import PaymentsServer
-from local.payments.script import parse_script
+from local.payments.script import Rule, parse_script
 from local.payments.standin import Reply, StandIn
 
 
@@ -49,6 +49,10 @@ class Payments:
         self._providers.append(provider)
         return provider
 
+    def shared(self) -> StripeProvider:
+        """One provider for many worlds."""
+        return self._providers[0] if self._providers else self.provider(keys_retention_s=86_400.0)
+
     def close(self) -> None:
         self._let_go.set()
         for provider in self._providers:
@@ -72,6 +76,10 @@ class _Counted(StandIn):
         super().__init__(*arguments, **named)
         self._idle = threading.Condition()
         self._running = 0
+
+    def add_rule(self, rule: Any) -> None:
+        rules = (*self._script.rules, Rule.model_validate(rule))
+        self._script = self._script.model_copy(update={"rules": rules})
 
     def create(self, parameters: Mapping[str, str], key: str) -> Reply:
         with self._idle:
