@@ -153,10 +153,10 @@ ALL = (killed_at, doubled_at, late_at)
 STOPS = {
     "a row of the ledger": ALL,
     "Stripe": ALL,
-    # Where nothing was lost or refused yet, a duplicate meets what it meets above.
+    # Who else may come there, and when, makes no other difference here than above.
     "Stripe, the answer lost": (killed_at, late_at),
-    "Stripe, the request lost": (killed_at, late_at),
-    "Stripe refuses": (killed_at, late_at),
+    "Stripe, the request lost": (killed_at,),
+    "Stripe refuses": (killed_at,),
 }
 
 
