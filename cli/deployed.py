@@ -15,7 +15,9 @@ from functions.text import one_line
 from local.running import dead_letter_depths
 
 STACKS = ("Storage", "Messaging", "Classification")
-"""Behind the deployment's name; together they have every output that the commands use."""
+"""Behind the deployment's name; together they have every output that most commands use."""
+OPTIONAL_STACKS = ("Refund",)
+"""Deployed where the settings say so; the commands that need one say that it is missing."""
 NEEDED = ("UploadsBucketName", "ProspectsTableName", "IdempotencyTableName", "IntakeFunctionName")
 OR_ELSE = "start a local cloud with `prospects local up`, or deploy with `cdk deploy --all`."
 NO_REGION_SET = f"No AWS Region is set: name it with --region or AWS_REGION, {OR_ELSE}"
@@ -75,8 +77,10 @@ def find_stacks(session: boto3.Session, name: str, account: str) -> DeployedClou
     cloudformation = session.client("cloudformation", config=_CONFIG)
     place = f"account {account}, Region {session.region_name}"
     outputs: dict[str, str] = {}
-    for part in STACKS:
+    for part in (*STACKS, *OPTIONAL_STACKS):
         stack = _stack(cloudformation, f"{name}{part}")
+        if stack is None and part in OPTIONAL_STACKS:
+            continue
         if stack is None:
             raise CommandError(
                 f"There is no stack {one_line(name)}{part} in {place}: deploy it with `cdk deploy --all`, name another "

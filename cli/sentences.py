@@ -15,6 +15,7 @@ from functions.batch_get import UnreadKeysError
 from functions.finish.rows import RowsDisagreeError
 from functions.intake.source import SourceError, SourceGone
 from functions.operate.errors import OperateError
+from functions.refunds.errors import InvalidRequestError, RefundError
 from functions.settings import SettingsError
 from local.errors import LocalCloudError
 
@@ -102,6 +103,8 @@ def sentences(where: str = AWS) -> Iterator[None]:
         sentence, exit_code = str(error), error.exit_code
     except (OperateError, SourceGone) as error:
         sentence, exit_code = _operated(error), 1
+    except RefundError as error:
+        sentence, exit_code = str(error), 2 if isinstance(error, InvalidRequestError) else 1
     except (LocalCloudError, RowsDisagreeError, SettingsError, UnreadKeysError) as error:
         sentence, exit_code = str(error), 2
     except SourceError as error:

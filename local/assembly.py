@@ -24,10 +24,13 @@ from local.faults.rules import FaultRules, parse_rules
 from local.gateway import Gateway
 from local.metrics import Metrics, Sink
 from local.outbox import Outbox
+from local.payments.http import PaymentsServer
+from local.payments.standin import payments_standin
 from local.repairs.alarms import Alarms
 from local.repairs.asynchronous import Asynchronous
 from local.repairs.gate import Gate
 from local.repairs.invocations import Invocations
+from local.repairs.item_conditions import ItemConditions
 from local.repairs.measuring import Measuring
 from local.repairs.minutes import Minutes
 from local.repairs.permissions import Permissions
@@ -40,10 +43,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Cloud:
-    """The ASGI application, the stand-in beside it, and the handlers' processes."""
+    """The ASGI application, the stand-ins beside it, and the handlers' processes."""
 
     app: Gateway | FaultyGateway
     claude: ClaudeServer
+    payments: PaymentsServer
     emulator: Emulator
 
     def end_handlers(self) -> None:
@@ -53,6 +57,7 @@ class Cloud:
 def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud:
     """Load the emulator, put right what it does otherwise than AWS, and add what it lacks. Runs on `loop`'s thread."""
     standin = StandIn(parse_script(settings.claude_script))
+    payments = payments_standin(settings.payments_script)
     emulator = load_emulator()
     metrics = Metrics(_sink(emulator))
     permissions, queues = Permissions(emulator), Queues(emulator, loop)
@@ -87,7 +92,9 @@ def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud
     measuring = Measuring(emulator, metrics, alarms)
     minutes = Minutes(loop, settings.minute_s, (measuring.sample_queues, alarms.evaluate))
     resources = EventBusResources(emulator, bus)
-    for repair in (measuring, queues, invocations, asynchronous, rules, resources, outbox, alarms, minutes):
+    conditions = ItemConditions(emulator)
+    repairs = (measuring, queues, invocations, asynchronous, rules, resources, outbox, alarms, minutes, conditions)
+    for repair in repairs:
         repair.install()
     faults = FaultRules(parse_rules(settings.service_faults))
     app = Gateway(
@@ -96,12 +103,13 @@ def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud
         invocations,
         metrics,
         standin,
+        payments=payments,
         outbox=outbox,
         injected=_injected(settings, emulator, standin, faults),
         token=settings.token,
     )
     faulty = FaultyGateway(app, faults, permissions.function_of) if settings.service_faults else app
-    return Cloud(faulty, ClaudeServer(standin), emulator)
+    return Cloud(faulty, ClaudeServer(standin), PaymentsServer(payments), emulator)
 
 
 def _injected(settings: ServerSettings, emulator: Emulator, standin: StandIn, faults: FaultRules) -> Injected:

@@ -13,7 +13,7 @@ from typing import Self
 from local.deploy import deploy
 from local.errors import GivenError, LocalCloudError, sentence
 from local.group import Group
-from local.options import LocalCloudOptions
+from local.options import STRIPE_KEY, LocalCloudOptions
 from local.running import RunningCloud, ask
 from local.settings import FAILED_FILE, READY_FILE, Ready
 from local.state import DEFAULT_STATE_FILE, State, down, find_running, forget_state, hangs, write_state
@@ -122,7 +122,9 @@ class LocalCloud(RunningCloud):
         super().__init__(ready.endpoint, {}, stand_in=stand_in)
         self._progress("deploying")
         key = self._options.claude_key()
-        self.client("secretsmanager").create_secret(Name=context["anthropic_secret_name"], SecretString=key)
+        secrets = self.client("secretsmanager")
+        secrets.create_secret(Name=context["anthropic_secret_name"], SecretString=key)
+        secrets.create_secret(Name=context["stripe_secret_name"], SecretString=STRIPE_KEY)
         deployment = deploy(self._clients, assembly)
         self.outputs, self.dropped = deployment.outputs, deployment.dropped
         for name, fault in ask(self.endpoint, "warm", timeout_s=_WARM_S).items():

@@ -16,8 +16,10 @@ _RELIED_ON: dict[str, tuple[str, ...]] = {
     "app": ("app",),
     "core.concurrency": ("esm_wake",),
     "core.responses": ("request_scope", "get_account_id", "get_region"),
+    "core.iam_actions": ("dynamodb_service_context", "dynamodb_transaction_checks"),
     "core.iam_evaluator": (
         "EvalContext",
+        "enforce",
         "evaluate",
         "evaluate_resource_policy",
         "_gather_role_policies",
@@ -34,6 +36,7 @@ _RELIED_ON: dict[str, tuple[str, ...]] = {
         "_store_datum",
         "record_metric",
     ),
+    "services.dynamodb": ("_tables",),
     "services.eventbridge": (
         "_rules",
         "_targets",
@@ -80,10 +83,12 @@ class Emulator:
     app: Any
     concurrency: Any
     responses: Any
+    actions: Any
     iam: Any
     runtime: Any
     provisioners: Any
     cloudwatch: Any
+    dynamodb: Any
     eventbridge: Any
     functions: Any
     s3: Any

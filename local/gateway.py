@@ -13,6 +13,7 @@ from local.claude.standin import StandIn
 from local.faults.injected import Injected
 from local.metrics import Metrics
 from local.outbox import Outbox
+from local.payments.standin import StandIn as Payments
 from local.repairs.invocations import Invocations
 from local.scope import refusal_of
 
@@ -34,6 +35,7 @@ class Gateway:
         metrics: Metrics,
         standin: StandIn,
         *,
+        payments: Payments,
         outbox: Outbox,
         injected: Injected,
         token: str,
@@ -43,6 +45,7 @@ class Gateway:
         self._invocations = invocations
         self._metrics = metrics
         self._standin = standin
+        self._payments = payments
         self._outbox = outbox
         self._injected = injected
         self._token = token
@@ -74,6 +77,7 @@ class Gateway:
             "metrics": self._metrics.listing,
             "outbox": self._outbox.listing,
             "claude": lambda: {**self._standin.counts(), **self._standin.in_doubt()},
+            "payments": self._payments.counts,
             "deliveries": self._invocations.deliveries,
             "injected": self._injected.counts,
         }

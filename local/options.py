@@ -15,10 +15,13 @@ from local.claude.script import parse_script, read_script
 from local.errors import GivenError
 from local.faults.plan import HandlerPlan
 from local.faults.rules import parse_rules
+from local.payments.script import read_script as read_payments_script
 from local.settings import ACCOUNT, REGION, ServerSettings
 
 _REAL_CLAUDE = "https://api.anthropic.com"
 _NO_KEY_NEEDED = "local-stand-in"
+STRIPE_KEY = "sk_test_local"
+"""The payment provider's stand-in asks for a key and takes any."""
 
 _CONTEXT: Mapping[str, str] = {
     "bundle": "code",
@@ -27,6 +30,7 @@ _CONTEXT: Mapping[str, str] = {
     "account": ACCOUNT,
     "alert_email": "alerts@local.invalid",
     "anthropic_secret_name": "prospect-uploader/anthropic",
+    "stripe_secret_name": "prospect-uploader/stripe",
     "tick_s": "1",
     "intake_timeout_s": "60",
     "stop_before_timeout_s": "10",
@@ -55,6 +59,7 @@ class LocalCloudOptions:
     port: int = 0
     claude_script: Path | None = None
     real_claude: bool = False
+    payments_script: Path | None = None
     handlers: int = 2
     tick_s: float = 1.0
     minute_s: float = 2.0
@@ -89,6 +94,7 @@ class LocalCloudOptions:
             raise GivenError(f"A script is for the stand-in, but {url} answers; leave one of the two out.")
         self.claude_key()
         parse_rules(self.service_faults)
+        payments = read_payments_script(self.payments_script) if self.payments_script is not None else {}
         try:
             return ServerSettings(
                 token=secrets.token_hex(16),
@@ -101,6 +107,7 @@ class LocalCloudOptions:
                 claude_url=url,
                 service_faults=list(self.service_faults),
                 handler_faults=self.handler_faults,
+                payments_script=payments,
             )
         except ValidationError as error:
             fault = error.errors()[0]

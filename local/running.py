@@ -90,6 +90,10 @@ class RunningCloud:
         """What would have been mailed, in the order it was sent."""
         return [Notice.from_json(value) for value in ask(self.endpoint, "outbox")]
 
+    def refunds(self) -> dict[str, Any]:
+        """What the payment provider's stand-in made: `refunds`, `by_request_id`, `amount_by_payment`."""
+        return dict(ask(self.endpoint, "payments"))
+
     def _count(self, name: str) -> int | None:
         return int(ask(self.endpoint, "claude")[name]) if self._stand_in else None
 

@@ -1,4 +1,4 @@
-"""`python -m local.server FOLDER`: the emulator, the bus and the stand-in, as one process on 127.0.0.1.
+"""`python -m local.server FOLDER`: the emulator, the bus and the stand-ins, as one process on 127.0.0.1.
 
 It runs in a clean environment, which its handlers inherit. It writes `ready.json` into FOLDER when it listens, or
 `failed.txt` with one sentence.
@@ -43,9 +43,10 @@ def main(folder: Path) -> int:
 
 
 async def _run(folder: Path, settings: ServerSettings) -> None:
-    gateway, claude = _listen(settings.port), _listen(0)
+    gateway, claude, payments = _listen(settings.port), _listen(0), _listen(0)
     endpoint = f"http://{HOST}:{gateway.getsockname()[1]}"
     stand_in = None if settings.claude_url else f"http://{HOST}:{claude.getsockname()[1]}"
+    os.environ["STRIPE_API_BASE"] = f"http://{HOST}:{payments.getsockname()[1]}"
     _prepare_environment(endpoint, gateway.getsockname()[1], settings.claude_url or stand_in)
     # Only now: the emulator reads its port and its host from the environment when it is imported.
     from local.assembly import assemble  # noqa: PLC0415
@@ -55,6 +56,7 @@ async def _run(folder: Path, settings: ServerSettings) -> None:
         claude.close()
     else:
         await cloud.claude.start(claude)
+    cloud.payments.start(payments)
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -64,6 +66,7 @@ async def _run(folder: Path, settings: ServerSettings) -> None:
         await serve(cloud.app, _config(gateway), shutdown_trigger=stopped.wait)  # type: ignore[arg-type]
     finally:
         await cloud.claude.close()
+        await asyncio.to_thread(cloud.payments.close)
         await asyncio.to_thread(cloud.end_handlers)
 
 

@@ -34,6 +34,7 @@ class ServerSettings(BaseModel):
     claude_url: str | None = None
     service_faults: list[Any] = []
     handler_faults: HandlerPlan | None = None
+    payments_script: dict[str, Any] = {}
 
 
 class Ready(BaseModel):

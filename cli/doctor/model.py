@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 from cli.doctor.patient import Patient
 from cli.doctor.report import Finding, not_meaningful, ok, problem, unknown
 from cli.sentences import is_denied
+from functions.api_key import ApiKey, KeyUnavailableError, key_in
 from functions.classify.answers import parse_message
-from functions.classify.api_key import ApiKey, KeyUnavailableError, key_in
 from functions.classify.billing import Answer, NoAnswer, verdict_of
 from functions.classify.prices import cost_microusd
 from functions.classify.task import Task, build_task

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 import anthropic
 import httpx2
 
-from functions.classify.api_key import ApiKey
+from functions.api_key import ApiKey
 from functions.classify.billing import Answer, Cause, NoAnswer, anthropic_error, bedrock_error, retry_after_s
-from functions.classify.loop_thread import LoopThread
 from functions.clock import Clock, wall_clock
+from functions.loop_thread import LoopThread
 from functions.settings import SettingsError
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from aws_lambda_powertools.utilities.idempotency import IdempotencyConfig, idempotent_function
 
+from functions.api_key import KeyUnavailableError
 from functions.classify.answers import parse_message, read_answer
-from functions.classify.api_key import KeyUnavailableError
 from functions.classify.billing import KEY_UNAVAILABLE, KEY_UNREAD, Answer, NoAnswer, Verdict, verdict_of
 from functions.classify.effect_item import EffectItem, input_digest, payload_hash
 from functions.classify.prices import cost_microusd, worst_case_microusd

@@ -10,7 +10,7 @@ import boto3
 from aws_lambda_powertools import Logger, Metrics
 from botocore.config import Config
 
-from functions.classify.api_key import ApiKey
+from functions.api_key import ApiKey
 from functions.classify.claude import DEFAULT_BASE_URL, AnthropicProvider, BedrockProvider, Claude, Provider
 from functions.classify.delays import Delays
 from functions.classify.effect import Ask, build_store, guard

@@ -58,12 +58,13 @@ class Rule:
 
 def read_script(path: Path) -> list[Any]:
     """The JSON of a script file, checked. Raises `ScriptError`."""
-    raw = _decoded(path)
+    raw = decoded(path)
     parse_script(raw)
     return list(raw)
 
 
-def _decoded(path: Path) -> Any:
+def decoded(path: Path) -> Any:
+    """The JSON of a file, whatever it is. Raises `ScriptError`."""
     try:
         # Editors on Windows begin a text with a mark.
         return json.loads(path.read_text(encoding="utf-8-sig"))

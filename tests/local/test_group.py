@@ -74,7 +74,8 @@ def test_every_listening_socket_is_on_localhost(running: Toy) -> None:
     group = members(running.group.pid)
     assert len(group) >= 2
     addresses = listening_addresses(group)
-    assert len(addresses) == 2
+    # The gateway, Claude's stand-in and the payment provider's.
+    assert len(addresses) == 3
     assert set(addresses) == {LOCALHOST}
 
 
@@ -87,6 +88,7 @@ def test_handlers_see_nothing_of_the_callers_environment(monkeypatch: pytest.Mon
     assert "ANTHROPIC_API_KEY" not in seen
     assert "AWS_PROFILE" not in seen
     assert seen["ANTHROPIC_BASE_URL"].startswith("http://127.0.0.1:")
+    assert seen["STRIPE_API_BASE"].startswith("http://127.0.0.1:")
     assert seen["AWS_ENDPOINT_URL"].startswith("http://127.0.0.1:")
 
 
@@ -210,8 +212,9 @@ def test_a_stale_state_file_ends_nothing(tmp_path: Path) -> None:
         assert ask(toy.clients.endpoint, "status")["token"] == "toy"
 
 
-def test_with_another_endpoint_the_handlers_are_sent_there_and_no_stand_in_listens() -> None:
+def test_with_another_endpoint_the_handlers_are_sent_there_and_no_claude_listens() -> None:
     with served(claude_url="http://127.0.0.1:9") as toy:
         toy.deploy("one", SHOWS_ITS_ENVIRONMENT, {})
         assert environment_of_a_handler(toy)["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:9"
-        assert listening_addresses(members(toy.group.pid)) == [LOCALHOST]
+        # The gateway and the payment provider.
+        assert listening_addresses(members(toy.group.pid)) == [LOCALHOST, LOCALHOST]

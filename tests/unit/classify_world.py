@@ -17,7 +17,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from functions.classify.api_key import KeyUnavailableError
+from functions.api_key import KeyUnavailableError
 from functions.classify.billing import Answer, ApiError, NoAnswer, verdict_of
 from functions.classify.delays import Delays
 from functions.classify.effect import build_store, guard

@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from functions.classify.api_key import FAILURE_AGE_S, MAX_AGE_S, ApiKey, KeyUnavailableError, key_in
+from functions.api_key import FAILURE_AGE_S, MAX_AGE_S, ApiKey, KeyUnavailableError, key_in
 
 
 @pytest.fixture

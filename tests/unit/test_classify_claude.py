@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from functions.classify.api_key import KeyUnavailableError
+from functions.api_key import KeyUnavailableError
 from functions.classify.billing import Answer, NoAnswer
 from functions.classify.claude import AnthropicProvider, BedrockProvider, Claude, bedrock_model
 from functions.classify.effect import outcome_of

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from functions.classify.api_key import KeyUnavailableError
+from functions.api_key import KeyUnavailableError
 from functions.classify.billing import NoAnswer
 from functions.effects.states import State
 from tests.unit.classify_world import (

@@ -1,0 +1,1 @@
+"""Refunds: one approved action, one refund. Ledger, approval, intents, providers, reconciliation."""

@@ -1,0 +1,1 @@
+"""The Lambda functions of the refund tool: their wiring, and nothing else."""

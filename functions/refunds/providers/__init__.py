@@ -1,0 +1,1 @@
+"""Who moves the money: one module a provider, all behind `protocol.Provider`."""
