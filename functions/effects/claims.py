@@ -212,8 +212,7 @@ class Claims:
         changes: dict[str, object] = {
             "outcome": outcome,
             "finished_at": self._now_s(),
-            "paid_attempts": seen.paid_attempts
-            + paid_by(move, outcome.paid, one_proven_absent=seen.one_proven_absent),
+            "paid_attempts": seen.paid_attempts + paid_by(move, outcome.paid, one_proven_absent=seen.one_proven_absent),
         }
         if move.end is State.DONE and self._retention_days is not None:
             changes["expiration"] = self._expires_at()
