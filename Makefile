@@ -1,6 +1,6 @@
 # Everything a newcomer and CI run. `make demo` and `make test` install what they need first.
 .DEFAULT_GOAL := help
-.PHONY: help install demo walk test lint bundle bench soak faults costs lock clean
+.PHONY: help install demo walk test explore lint bundle bench soak faults costs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -31,6 +31,9 @@ walk: install ## What goes wrong, and what an operator does then, step by step o
 test: install ## All tests, with lint and types
 	@started=$$(date +%s); $(MAKE) --no-print-directory lint && $(BIN)/pytest -n 2 --dist loadfile; code=$$?; \
 	echo "make test took $$(( $$(date +%s) - started )) s"; exit $$code
+
+explore: install ## Every arrival at every crash point, in four modes; make test takes the first and the last
+	@$(BIN)/pytest -n 2 --dist loadfile --explore=all tests/effects
 
 lint: install ## Format, rules, types and layers
 	@$(BIN)/ruff format --check .

@@ -86,7 +86,7 @@ def effect_layer(_: str) -> Any:
         with account() as aws:
             ours, stock = _ours(aws.effects), _stock(create_table(aws.dynamodb, "stock", "id").name)
             spent: dict[str, list[float]] = defaultdict(list)
-            with _emulator_time() as inside:
+            with emulator_time() as inside:
                 for round_number in range(_ROUNDS + 1):
                     for name, call in (("ours", ours), ("stock", stock)):
                         inside[0], begun = 0.0, time.process_time()
@@ -103,7 +103,7 @@ def effect_layer(_: str) -> Any:
 
 
 @contextmanager
-def _emulator_time() -> Iterator[list[float]]:
+def emulator_time() -> Iterator[list[float]]:
     """While open, the CPU seconds spent inside moto are added to the one number of the list."""
     inside, answer = [0.0], BotocoreStubber.__call__
 

@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.child import ROOT, ChildError
-from functions.crash_points import reach
-
-_CALLS = 200_000
 
 
 def bundle(scratch: Path) -> Mapping[str, Any]:
@@ -37,19 +34,6 @@ def demo_seconds() -> float:
     begun = time.monotonic()
     _run(["make", "--no-print-directory", "demo"])
     return time.monotonic() - begun
-
-
-def crash_point_ns() -> float:
-    """What an unarmed crash point takes, in nanoseconds, beside an empty loop."""
-    points = range(_CALLS)
-    begun = time.process_time()
-    for _ in points:
-        pass
-    empty = time.process_time() - begun
-    begun = time.process_time()
-    for _ in points:
-        reach("bench.point.before")
-    return max(0.0, time.process_time() - begun - empty) / _CALLS * 1e9
 
 
 def _zip(folder: Path, target: Path) -> None:

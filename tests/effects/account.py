@@ -14,7 +14,7 @@ import boto3
 import pytest
 from moto import mock_aws
 from moto.backends import get_backend
-from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from tests.effects.short_cut import take_short_cut
 from tests.unit.finish_fakes import create_prospects
@@ -107,7 +107,7 @@ class Account:
     def objects(self) -> dict[str, list[str]]:
         """The ETags of every object's versions, oldest first."""
         keys = self._in_moto().keys
-        return {name: [version.etag for version in keys.getlist(name)] for name in keys}
+        return {name: ["etag" + version.etag.strip('"') for version in keys.getlist(name)] for name in keys}
 
     def _tables(self) -> list[Any]:
         tables = get_backend("dynamodb")[DEFAULT_ACCOUNT_ID][REGION].tables

@@ -40,12 +40,11 @@ class Found:
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(each.name for each in self.named) | {f"effects.{event.name.lower()}" for event in Event}
+        return frozenset([each.name for each in self.named] + [f"effects.{event.name.lower()}" for event in Event])
 
     @property
     def points(self) -> frozenset[str]:
-        sides = {f"{name}.{side}" for name in self.names for side in ("before", "after")}
-        return sides | self.reached
+        return self.reached | {f"{name}.{side}" for name in self.names for side in ("before", "after")}
 
 
 @cache
@@ -123,8 +122,8 @@ def _calls(tree: ast.AST) -> Iterator[tuple[ast.AST | None, ast.Call, bool]]:
                 function, inside = node, False
             case ast.Call():
                 yield function, node, inside
-        for each in ast.iter_child_nodes(node):
-            yield from walk(each, function, inside)
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child, function, inside)
 
     yield from walk(tree, None, inside=False)
 

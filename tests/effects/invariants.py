@@ -109,6 +109,8 @@ def _check_upload(world: Service, upload: Upload) -> dict[str, str]:
     names = _check_results(world, upload, items)
     for item in items:
         _check_record(world, item)
+    dead = {json.loads(body)["detail"]["data"]["row_number"] for body in world.between.queues.dead}
+    assert {item.row_number for item in items if item.outcome == "failed" and item.paid} <= dead
     return {names[item.row_number]: f"{item.outcome} {item.label or item.reason}" for item in items}
 
 

@@ -16,7 +16,7 @@ from functions.operate.approve import approve
 from functions.operate.resume import resume
 from functions.settings import TaskSettings
 from functions.uploads.keys import record_id
-from tests.effects.people import CUT_OFF, NO_ANSWER, OVERLOADED, WRONG_KEY, label
+from tests.effects.people import CUT_OFF, NO_ANSWER, OVERLOADED, WRONG_KEY, Roads, label
 from tests.effects.service import Service
 
 TASK = build_task(TaskSettings())
@@ -47,7 +47,7 @@ def effect_id(name: str) -> str:
 
 def every_road() -> Service:
     """One row of each kind; the first one's event comes twice, the last one's not at all."""
-    roads = {
+    roads: Roads = {
         "Ada": [label("hot")],
         "Cleo": [OVERLOADED, label("warm")],
         "Dora": [CUT_OFF],

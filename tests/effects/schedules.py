@@ -112,6 +112,8 @@ class Explorer:
 
         world.invoke = invoke
         world.deliver(delivery)
+        # What came beside it ended before it did.
+        world.between.idle_ticks = 0
         assert hook.fired, "the delivery did not come by the point again"
         check_nothing_was_overwritten(before, world)
         allowed = Allowed(person_of(delivery), _tells_again(delivery, arrival.point, mode))

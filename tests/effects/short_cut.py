@@ -11,8 +11,8 @@ import json
 from typing import Any
 
 from botocore import xform_name
-from moto.core import DEFAULT_ACCOUNT_ID
 from moto.core.exceptions import JsonRESTError
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.responses import DynamoHandler
 
 OPERATIONS = frozenset(

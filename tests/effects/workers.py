@@ -35,7 +35,7 @@ from tests.effects.stand_ins import DLQ, QUEUE, Bus, Clock, Invocations, Queues,
 INTAKE_S, CLASSIFY_S, FINISH_S = 120.0, 60.0, 60.0
 """How long an invocation may last."""
 BUS = "arn:bus"
-QUICK: Mapping[str, Any] = {
+QUICK: dict[str, Any] = {
     "max_receives": 3,
     "stop_before_timeout_s": 20.0,
     "intake_timeout_s": INTAKE_S,

@@ -1,4 +1,7 @@
-"""A kill before and after every outside call of the worker, then a redelivery: nothing paid twice, nothing lost."""
+"""A kill before and after every outside call of the worker, then a redelivery: nothing paid twice, nothing lost.
+
+What one file's way does not come by: the whole way, and all that may happen beside it, is in tests/effects.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,6 @@ from tests.unit.classify_world import (
     aws_on_moto,
     event,
     refused,
-    said,
     someone_elses_claim,
 )
 
@@ -56,13 +58,6 @@ def has_outcome(*outcomes: str) -> Callable[[World], None]:
     return check
 
 
-def failed_and_is_dead_lettered(world: World) -> None:
-    has_outcome("failed", "unknown")(world)
-    row = world.row()
-    assert row is not None
-    assert (row.outcome == "unknown") or world.dead_letters()
-
-
 def is_dead_lettered(world: World) -> None:
     assert world.dead_letters()
 
@@ -82,13 +77,9 @@ def was_copied(world: World) -> None:
 
 
 SCENARIOS = {
-    "classified": Scenario(model_says(said()), has_outcome("classified", "unknown")),
-    "overloaded once": Scenario(model_says(refused(529), said()), has_outcome("classified", "unknown")),
-    "failed": Scenario(model_says(said("hot", stop_reason="max_tokens")), failed_and_is_dead_lettered),
     "given up": Scenario(
         model_always_says(refused(529)), has_outcome("failed", "unknown"), receives=(MAX_RECEIVES,) * 4
     ),
-    "refused for the account": Scenario(model_always_says(refused(401)), is_paused_and_waits),
     "refused for the account at the last receive": Scenario(
         model_always_says(refused(401)), is_paused_and_waits, receives=(MAX_RECEIVES,) * 4
     ),

@@ -16,23 +16,6 @@ from functions.finish.tick import TickFailedError
 from functions.uploads.model import Counts
 from tests.unit.finish_world import BUCKET, START, World, a_row
 
-POINTS = [
-    "uploads.claim_look.before",
-    "uploads.claim_look.after",
-    "uploads.count_rows.before",
-    "uploads.count_rows.after",
-    "finish.results_put.before",
-    "finish.results_put.after",
-    "uploads.finish.before",
-    "uploads.finish.after",
-    "events.put_events.before",
-    "events.put_events.after",
-    "finish.notify.before",
-    "finish.notify.after",
-    "uploads.announced.before",
-    "uploads.announced.after",
-]
-
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
@@ -127,45 +110,6 @@ def test_the_summary_tells_numbers_reasons_and_the_place_but_nothing_of_the_rows
     assert "record 5, line 6: failed: no_label" in text
     for personal in ("Ada", "ada@", "Cleo", "not-an-address", "quote"):
         assert personal not in text
-
-
-@pytest.mark.parametrize("point", POINTS)
-def test_a_tick_that_is_killed_anywhere_is_repaired_by_the_next(world: World, point: str) -> None:
-    world.admit()
-    all_rows_end(world)
-    with armed(kill_at(point)), pytest.raises(Killed):
-        world.tick()
-    world.now += 61
-    world.tick()
-    done = world.upload()
-    assert (done.state, done.revision) == ("done", 1)
-    assert world.still_open() == []
-    assert len(list(csv.reader(io.StringIO(world.results(), newline="")))) == 6
-    assert len(world.bus.seen) == 1
-    assert len({json.dumps(event, sort_keys=True) for event in events(world)}) == 1
-    # Once where it can be: only a kill between sending it and noting so makes a second.
-    assert len(world.mails()) == (2 if point in ("finish.notify.after", "uploads.announced.before") else 1)
-
-
-@pytest.mark.parametrize("point", POINTS)
-def test_a_second_tick_at_any_moment_of_the_first_does_no_harm(world: World, point: str) -> None:
-    world.admit()
-    all_rows_end(world)
-    second_ticks: list[dict[str, int]] = []
-
-    def hook(reached: str) -> None:
-        if reached == point and not second_ticks:
-            second_ticks.append({})
-            second_ticks[0] = world.tick()
-
-    with armed(hook):
-        first = world.tick()
-    assert second_ticks
-    assert [first.get("finished", 0), second_ticks[0].get("finished", 0)].count(1) == 1
-    assert (world.upload().state, world.upload().revision) == ("done", 1)
-    assert world.still_open() == []
-    assert len(world.bus.entries) == 1
-    assert len(world.mails()) == 1
 
 
 def test_while_a_publisher_is_alive_nothing_is_counted_or_started(world: World) -> None:
