@@ -87,7 +87,7 @@ def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud
     measuring = Measuring(emulator, metrics, alarms)
     minutes = Minutes(loop, settings.minute_s, (measuring.sample_queues, alarms.evaluate))
     resources = EventBusResources(emulator, bus)
-    for repair in (queues, invocations, asynchronous, rules, resources, outbox, alarms, measuring, minutes):
+    for repair in (measuring, queues, invocations, asynchronous, rules, resources, outbox, alarms, minutes):
         repair.install()
     faults = FaultRules(parse_rules(settings.service_faults))
     app = Gateway(

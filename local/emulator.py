@@ -52,6 +52,7 @@ _RELIED_ON: dict[str, tuple[str, ...]] = {
         "_execute_function",
         "_execute_function_dispatch",
         "_execute_function_with_config_scope",
+        "_emit_lambda_metrics",
         "_execution_record_for_config",
         "_get_func_record_for_ref",
         "_invoke_depth",

@@ -57,7 +57,7 @@ class LocalCloudOptions:
     real_claude: bool = False
     handlers: int = 2
     tick_s: float = 1.0
-    minute_s: float = 1.0
+    minute_s: float = 2.0
     async_retry_s: float = 1.0
     context: Mapping[str, str] = field(default_factory=dict)
     claude_rules: Sequence[Mapping[str, Any]] = ()

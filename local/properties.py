@@ -12,6 +12,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from local.alarms.emitted import is_silent
+from local.alarms.expressions import ExpressionError
 from local.clients import Clients
 
 Describe = Callable[[Clients, str], Mapping[str, Any] | None]
@@ -32,6 +34,8 @@ def dropped_properties(clients: Clients, template: Mapping[str, Any], resources:
         describe = _DESCRIBES.get(kind)
         if describe is None:
             continue
+        if kind == "AWS::CloudWatch::Alarm" and _never_goes_off(properties):
+            sentences.append(f"{logical_id} ({kind}): nothing here emits what it watches.")
         found = describe(clients, physical_id)
         if found is None:
             sentences.append(f"{logical_id} ({kind}): the emulator does not have it.")
@@ -144,6 +148,14 @@ def _rule(clients: Clients, name: str) -> Mapping[str, Any]:
     targets = events.list_targets_by_rule(Rule=name)["Targets"]
     pattern = json.loads(rule.get("EventPattern") or "null")
     return {**{each: rule.get(each) for each in named}, "EventPattern": pattern, "Targets": targets}
+
+
+def _never_goes_off(properties: Mapping[str, Any]) -> bool:
+    try:
+        return is_silent(properties)
+    except ExpressionError:
+        # Told as a property that was not kept.
+        return False
 
 
 _OF_ALARMS = (

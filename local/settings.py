@@ -27,7 +27,7 @@ class ServerSettings(BaseModel):
     handlers: int = Field(2, ge=1)
     delivery_threads: int = Field(4, ge=1)
     tick_s: float = Field(1.0, gt=0)
-    minute_s: float = Field(1.0, gt=0)
+    minute_s: float = Field(2.0, gt=0)
     async_retry_s: float = Field(1.0, ge=0)
     bus_backoff_s: float = Field(0.2, ge=0)
     claude_script: list[Any] = []

@@ -14,9 +14,14 @@ from stacks.alarms import FIRST
 
 HEAD = """# Alarms
 
-Every alarm tells the alerts topic, on the first failure of a minute; no data is health. Its name begins with the name
-of the deployment. Those of dead-letter queues also tell when the queue is empty again. This table is written from the
-templates: `python app.py && python -m stacks.alarm_document cdk.out > docs/alarms.md`.
+Every alarm tells the alerts topic, within two minutes of the first failure; no data is health. It is over minutes after
+the last failure (those on errors: as many as the function's timeout), and the next one is told anew, also while nobody
+has emptied the dead-letter queue of the first. The alarms on what lasts (messages in a queue, a silent schedule) also
+tell when it is over. SQS may need up to 15 minutes until it reports of a queue that was idle for hours; the alarms on
+what failed do not wait for that.
+
+Its name begins with the name of the deployment. This table is written from the templates:
+`python app.py && python -m stacks.alarm_document cdk.out > docs/alarms.md`.
 
 | alarm | failure it is for | what to do first |
 |---|---|---|

@@ -1,7 +1,8 @@
-"""Alarms: one minute, one datapoint, absent data is health, and words: which failure it is for, what to do first."""
+"""Alarms: what goes beyond which limit, and words: which failure it is for, what to do first."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from aws_cdk import Duration
@@ -12,6 +13,9 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
+
+from stacks.alarm_math import interval_of, runs, sent_to_dlq, taken_where_any_wait
+from stacks.queues import WORK_KEPT
 
 MINUTE = Duration.minutes(1)
 
@@ -37,6 +41,36 @@ class Words:
     first: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """What an alarm compares its metric with: in each of `periods` periods, or in `needed` of them.
+
+    `says_ok`: also notify when it is over. For states that last until somebody acts (a queue with messages); a count
+    of one minute is always over minutes later, and a mail saying so is noise.
+    """
+
+    threshold: float = 1
+    periods: int = 1
+    needed: int | None = None
+    comparison: cloudwatch.ComparisonOperator = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
+    # Failure metrics are only emitted when something failed.
+    missing: cloudwatch.TreatMissingData = cloudwatch.TreatMissingData.NOT_BREACHING
+    says_ok: bool = False
+
+
+FIRST_FAILURE = Limit()
+ANY_MESSAGE = Limit(says_ok=True)
+A_DAY = Limit(threshold=24 * 3600, says_ok=True)
+NOTHING_TAKEN = Limit(periods=15, comparison=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD, says_ok=True)
+SILENCE = Limit(
+    periods=3,
+    comparison=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+    # What never ran has no metric at all.
+    missing=cloudwatch.TreatMissingData.BREACHING,
+    says_ok=True,
+)
+
+
 class Alarms(Construct):
     """Makes alarms named `<prefix>-<what>` that notify one topic; `prefix` is the deployment's name.
 
@@ -49,44 +83,45 @@ class Alarms(Construct):
         self._topic = topic
         self.made: list[cloudwatch.IAlarm] = []
 
-    def add(self, what: str, metric: cloudwatch.IMetric, *, failure: str, first: str, says_ok: bool = False) -> None:
-        """Alarm as soon as `metric` is 1 or more in a minute. `failure` and `first` are sentences.
-
-        `says_ok`: also notify when it is over. For states that last until somebody acts (a queue with messages);
-        a count of one minute is always over a minute later, and a mail saying so is noise.
-        """
+    def add(
+        self, what: str, metric: cloudwatch.IMetric, *, failure: str, first: str, limit: Limit = FIRST_FAILURE
+    ) -> None:
+        """Alarm as soon as `metric` goes beyond `limit`. `failure` and `first` are sentences."""
         alarm = cloudwatch.Alarm(
             self,
             _pascal(what),
             alarm_name=f"{self._prefix}-{what}",
             alarm_description=f"{failure}{FIRST}{first}",
             metric=metric,
-            threshold=1,
-            evaluation_periods=1,
-            datapoints_to_alarm=1,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            # Failure metrics are only emitted when something failed.
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            threshold=limit.threshold,
+            evaluation_periods=limit.periods,
+            datapoints_to_alarm=limit.needed or limit.periods,
+            comparison_operator=limit.comparison,
+            treat_missing_data=limit.missing,
         )
         alarm.add_alarm_action(actions.SnsAction(self._topic))
         self.made.append(alarm)
-        if says_ok:
+        if limit.says_ok:
             alarm.add_ok_action(actions.SnsAction(self._topic))
 
     def queue_depth(self, name: str, queue: sqs.IQueue, failure: str, first: str) -> None:
         """`failure` completes "holds messages: …"."""
         metric = queue.metric_approximate_number_of_messages_visible(period=MINUTE, statistic="Maximum")
         failure = f"The dead-letter queue {name} holds messages: {failure}"
-        self.add(f"{name}-depth", metric, failure=failure, first=first, says_ok=True)
+        self.add(f"{name}-depth", metric, failure=failure, first=first, limit=ANY_MESSAGE)
 
-    def function_failures(self, name: str, function: lambda_.IFunction, on_error: Words | None = None) -> None:
+    def function_failures(
+        self, name: str, function: lambda_.IFunction, timeout: Duration, on_error: Words | None = None
+    ) -> None:
         """`on_error`: what an error of this function means, where it means more than that."""
         words = on_error or Words(
             f"The function {name} ended an invocation with an error, a timeout or a kill.",
             "Read the last lines of its log group at that minute; a timeout says so, a kill ends without a line.",
         )
         errors = function.metric_errors(period=MINUTE, statistic="Sum")
-        self.add(f"{name}-errors", errors, failure=words.failure, first=words.first)
+        # Lambda stamps an error with the begin of its invocation: that of a timeout arrives as late as the timeout is.
+        late = Limit(periods=2 + math.ceil(timeout.to_minutes(integral=False)), needed=1)
+        self.add(f"{name}-errors", errors, failure=words.failure, first=words.first, limit=late)
         throttles = function.metric_throttles(period=MINUTE, statistic="Sum")
         self.add(
             f"{name}-throttles",
@@ -101,32 +136,66 @@ class Alarms(Construct):
         self.add(f"{name}-{own.what}", metric, failure=own.failure, first=own.first)
 
     def rule_failures(self, name: str, rule: events.IRule) -> None:
-        """For a rule on the default bus: its metrics then have the single dimension RuleName."""
-        sent = cloudwatch.MathExpression(
-            # AWS documents this name in both spellings and CloudWatch is case-sensitive; a spelling that is never
-            # emitted has no data at all, so it is filled and summed as an array (a plain + of nothing is nothing).
-            expression="SUM([FILL(dlq, 0), FILL(upper, 0)])",
-            using_metrics={
-                "dlq": _rule_metric("InvocationsSentToDlq", rule),
-                "upper": _rule_metric("InvocationsSentToDLQ", rule),
-            },
-            period=MINUTE,
-            label="Invocations sent to the dead-letter queue",
-        )
+        """For a rule on the default bus."""
         self.add(
             f"{name}-rule-sent-to-dlq",
-            sent,
+            sent_to_dlq(rule, "InvocationsSentToDlq", MINUTE),
             failure=f"EventBridge could not hand an event to the function {name} and put it into the rule's "
             "dead-letter queue.",
             first=f"Read ERROR_CODE and ERROR_MESSAGE among the attributes of a message in {name}-rule-dlq.",
         )
         self.add(
             f"{name}-rule-dlq-not-writable",
-            _rule_metric("InvocationsFailedToBeSentToDlq", rule),
+            sent_to_dlq(rule, "InvocationsFailedToBeSentToDlq", MINUTE),
             failure=f"EventBridge could not hand an event to the function {name}, nor put it into the rule's "
             "dead-letter queue: the event is lost.",
             first="Deploy again, which writes the queue's policy anew. A lost tick needs nothing; a file whose event "
             "was lost is found by the sweep.",
+        )
+
+    def on_failure_failures(self, name: str, function: lambda_.IFunction) -> None:
+        """For a function with an on-failure destination."""
+        self.add(
+            f"{name}-failures-not-writable",
+            function.metric("DestinationDeliveryFailures", period=MINUTE, statistic="Sum"),
+            failure=f"Lambda gave an event of the function {name} up and could not put it into {name}-failures: the "
+            "event is lost.",
+            first="Deploy again, which writes the function's role anew. A lost tick needs nothing; a file whose event "
+            "was lost is found by the sweep.",
+        )
+
+    def schedule_silence(self, name: str, function: lambda_.IFunction, schedule: events.Schedule) -> None:
+        """For a function that a schedule runs: when it stops, nothing fails, and no other alarm goes off."""
+        period = Duration.seconds(max(300, int(interval_of(schedule).to_seconds())))
+        self.add(
+            f"{name}-schedule-silent",
+            runs(function, period),
+            failure=f"The schedule has not run the function {name} for {3 * period.to_minutes():g} minutes, without "
+            "any failure: what it does by the clock stands still.",
+            first="Look whether the rule is enabled and the function still its target; deploying again writes both "
+            "anew. After the first deployment this alarm is on until the first runs are measured.",
+            limit=SILENCE,
+        )
+
+    def queue_lag(self, name: str, queue: sqs.IQueue) -> None:
+        """For the queue that the function `name` is driven by."""
+        self.add(
+            f"{name}-queue-stuck",
+            taken_where_any_wait(queue, MINUTE),
+            failure=f"Messages wait for the function {name}, and for 15 minutes none was taken from the queue, without "
+            "any failure.",
+            first="Look whether the function's event source mapping is enabled and its state says a problem; deploying "
+            "again writes it anew.",
+            limit=NOTHING_TAKEN,
+        )
+        self.add(
+            f"{name}-queue-age",
+            queue.metric_approximate_age_of_oldest_message(period=MINUTE, statistic="Maximum"),
+            failure=f"A message has waited for the function {name} for a day: more arrives than is worked off. After "
+            f"{WORK_KEPT.to_days():g} days the queue forgets it.",
+            first="Compare what arrives with what is worked off on the services dashboard; raise the setting "
+            "requests_in_flight where the model's limits allow it.",
+            limit=A_DAY,
         )
 
 
@@ -135,16 +204,6 @@ def own_metric(deployment: str, worker: str, name: str) -> cloudwatch.Metric:
     with the worker's name as the one dimension."""
     return cloudwatch.Metric(
         namespace=deployment, metric_name=name, dimensions_map={"service": worker}, statistic="Sum", period=MINUTE
-    )
-
-
-def _rule_metric(name: str, rule: events.IRule) -> cloudwatch.Metric:
-    return cloudwatch.Metric(
-        namespace="AWS/Events",
-        metric_name=name,
-        dimensions_map={"RuleName": rule.rule_name},
-        statistic="Sum",
-        period=MINUTE,
     )
 
 

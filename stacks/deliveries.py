@@ -83,6 +83,9 @@ class RuleDelivery:
             )
         )
         alarms.rule_failures(name, rule)
+        alarms.on_failure_failures(name, function)
+        if self.schedule is not None:
+            alarms.schedule_silence(name, function, self.schedule)
 
     def layers(self) -> Sequence[Layer]:
         return [Layer("Lambda's asynchronous invocation", 1 + self.async_retries)]
@@ -168,7 +171,7 @@ class QueueDelivery:
             },
         )
 
-    def connect(self, scope: Construct, name: str, function: lambda_.IFunction, opened: Opened, alarms: Alarms) -> None:  # noqa: ARG002
+    def connect(self, scope: Construct, name: str, function: lambda_.IFunction, opened: Opened, alarms: Alarms) -> None:
         work = opened.work
         if work is None:
             raise ValueError(f"worker {name}: a queue delivery needs the queue that its open() made")
@@ -192,6 +195,7 @@ class QueueDelivery:
             # Without it one failed message brings the whole batch back.
             report_batch_item_failures=True,
         )
+        alarms.queue_lag(name, work)
 
     def layers(self) -> Sequence[Layer]:
         return [Layer("the queue", self.max_receives)]

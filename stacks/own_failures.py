@@ -42,6 +42,13 @@ CLASSIFY_FAILURES = (
         "requests_in_flight. Then prospects retry; sending the messages again changes nothing.",
     ),
     FailureMetric(
+        metric="RowsFailed",
+        what="rows-failed",
+        failure="Rows ended as failed by what the model answered (the row refused, no label, an unreadable answer) or "
+        "because their key names another payload; none is asked again.",
+        first="Read the reasons with prospects failures: each says what to do. The payloads are in classify-dlq.",
+    ),
+    FailureMetric(
         metric="RowErrors",
         what="row-errors",
         failure="classify failed on rows by itself: a bug, or DynamoDB or SQS that did not answer; the queue delivers "

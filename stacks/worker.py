@@ -86,7 +86,7 @@ class Worker(Construct):
         self.work_queue = opened.work
         self.dead_letters: dict[str, sqs.Queue] = {key: each.queue for key, each in opened.dead_letters.items()}
         alarms = Alarms(self, "Alarms", prefix=shared.deployment, topic=shared.alerts)
-        alarms.function_failures(name, self.function, on_error)
+        alarms.function_failures(name, self.function, timeout, on_error)
         for own in own_metrics:
             alarms.own_metric(name, own)
         for key, each in opened.dead_letters.items():

@@ -115,10 +115,10 @@ _LINES: Sequence[Fault] = (*BASELINE, *HANDLER, *MODEL, *SERVICES, *EVENTS)
 
 def faults(pace: float = 1.0) -> Sequence[Fault]:
     """All lines. `pace` stretches the worker's timers: where others work too, 1 would add faults of the machine's."""
-    return [at_pace(line, pace) for line in _LINES]
+    return [_at_pace(line, pace) for line in _LINES]
 
 
-def at_pace(line: Fault, pace: float) -> Fault:
+def _at_pace(line: Fault, pace: float) -> Fault:
     deadline_s = _DEADLINE_S * pace
     timers = {"model_deadline_s": f"{deadline_s:g}", "classify_timeout_s": str(math.ceil(_TIMEOUT_S * pace))}
     rules = [{**rule, "then": _delayed(rule["then"], deadline_s)} for rule in line.claude]

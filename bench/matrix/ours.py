@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import time
 from collections import Counter
 from collections.abc import Mapping
-from io import StringIO
-from typing import Any
 
+from bench.matrix.audit import Audit
 from bench.matrix.contender import Ended, Fault
 from bench.matrix.ground import (
     LOOK_S,
@@ -23,7 +21,6 @@ from bench.matrix.ground import (
 )
 from bench.matrix.kills import Kills
 from bench.processes import Processes
-from functions.uploads.model import RowItem, Upload
 from local.cloud import LocalCloud
 
 POINTS: Mapping[str, str] = {"before_send": "classify.model.before", "answered": "classify.model.after"}
@@ -49,8 +46,7 @@ class _Run:
     def __init__(self, cloud: LocalCloud, fault: Fault) -> None:
         self._cloud = cloud
         self._fault = fault
-        self._uploads: dict[str, Upload] = {}
-        self._rows: list[RowItem] = []
+        self._audit = Audit(cloud)
 
     def run(self) -> Ended:
         begun = time.monotonic()
@@ -87,21 +83,24 @@ class _Run:
             )
 
     def _still_open(self) -> bool:
-        self._look()
-        return any(upload.state == "running" for upload in self._uploads.values())
+        audit = Audit(self._cloud)
+        audit.look()
+        return any(upload.state == "running" for upload in audit.uploads)
 
     def _wait(self, deadline: float) -> None:
         """Until every upload has ended and no message is left that could start anything."""
         while not (self._all_ended() and self._queue_is_empty()):
             if time.monotonic() > deadline:
-                standing = [f"{upload.state}, {len(self._rows)} rows ended" for upload in self._uploads.values()]
-                raise MatrixError(f"{self._fault.name}: after {PATIENCE_S:.0f} s it still moves: {standing}")
+                states = ", ".join(upload.state for upload in self._audit.uploads) or "not taken in"
+                ended = f"{len(self._audit.rows)} rows ended ({states})"
+                raise MatrixError(f"{self._fault.name}: it still moves after {PATIENCE_S:.0f} s; {ended}")
             time.sleep(LOOK_S)
-            self._look()
+            self._audit.look()
 
     def _all_ended(self) -> bool:
         expected = 2 if self._fault.action == "two_versions" else 1
-        return len(self._uploads) == expected and all(upload.state in _ENDED for upload in self._uploads.values())
+        uploads = self._audit.uploads
+        return len(uploads) == expected and all(upload.state in _ENDED for upload in uploads)
 
     def _queue_is_empty(self) -> bool:
         names = ["", "NotVisible", "Delayed"]
@@ -111,49 +110,20 @@ class _Run:
         )["Attributes"]
         return all(int(value) == 0 for value in attributes.values())
 
-    def _look(self) -> None:
-        items = self._items()
-        uploads = [Upload.from_item(item) for item in items if item["sk"] == "META"]
-        self._uploads = {upload.upload_id: upload for upload in uploads}
-        self._rows = [RowItem.from_item(item) for item in items if "row_number" in item and "outcome" in item]
-
-    def _items(self) -> list[dict[str, Any]]:
-        client = self._cloud.resource("dynamodb").meta.client
-        pages = client.get_paginator("scan").paginate(
-            TableName=self._cloud.outputs["ProspectsTableName"], ConsistentRead=True
-        )
-        return [item for page in pages for item in page["Items"]]
-
     def _count(self, seconds: float) -> Ended:
-        self._look()
-        counts = self._cloud.model_counts()
-        where = Counter(str(row.outcome) for row in self._rows)
-        waiting = sum(
-            upload.counts.valid - sum(row.upload_id == upload.upload_id for row in self._rows)
-            for upload in self._uploads.values()
-            if upload.state == "paused"
-        )
+        self._audit.look()
+        counts, waiting = self._cloud.model_counts(), self._audit.waiting()
+        where = Counter[str](row.outcome for row in self._audit.rows)
         return Ended(
             rows=self._fault.rows,
             deliveries=self._cloud.deliveries().get(self._cloud.outputs["ClassifyFunctionName"], 0),
             model_requests=counts["model_requests"],
             may_have_been_billed=counts["may_have_been_billed"],
             worst_row=counts["worst_row"],
-            stored_outcomes=where["classified"] + where["failed"],
-            lost=sum(self._lost(upload) for upload in self._uploads.values()),
+            stored_outcomes=self._audit.stored_outcomes(),
+            lost=self._audit.lost(self._fault.rows),
             where={**where, **({"paused": waiting} if waiting else {})},
             dead_letters=sum(self._cloud.dead_letters().values()),
             alarms=alarms_of(self._cloud),
             seconds=seconds,
         )
-
-    def _lost(self, upload: Upload) -> int:
-        """Rows of the file without an item or without a line in the results; a pause holds its rows and loses none."""
-        if upload.state == "paused":
-            return self._fault.rows - upload.counts.valid
-        ended = {row.row_number for row in self._rows if row.upload_id == upload.upload_id}
-        return self._fault.rows - min(len(ended), self._in_results(upload))
-
-    def _in_results(self, upload: Upload) -> int:
-        stored = self._cloud.client("s3").get_object(Bucket=upload.bucket, Key=upload.results_key)
-        return sum(1 for _ in csv.DictReader(StringIO(stored["Body"].read().decode("utf-8-sig"))))

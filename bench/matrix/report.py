@@ -27,11 +27,13 @@ class Line:
         if self.contender != HELD_BY:
             return []
         ended = self.ended
+        final = ended.where.get("classified", 0) + ended.where.get("failed", 0)
         checks = {
             f"{ended.billed_per_row:.3f} requests a row may have been billed": ended.billed_per_row
             <= MOST_BILLED_PER_ROW,
             f"{ended.worst_row} requests for one row may have been billed": ended.worst_row <= MOST_BILLED_PER_ROW,
             f"{ended.lost} rows lost": ended.lost == 0,
+            f"{ended.stored_outcomes} outcomes stored for {final} shown": ended.stored_outcomes == final,
         }
         return [f"{self.fault.name}: {what}" for what, held in checks.items() if not held]
 

@@ -21,6 +21,8 @@ def _of_line(line: str) -> Iterator[tuple[Metric, float]]:
         written = json.loads(line)
     except ValueError:
         return
+    if not isinstance(written, dict) or "_aws" not in written:
+        return
     for directive in written["_aws"]["CloudWatchMetrics"]:
         for names in directive["Dimensions"]:
             dimensions = {name: str(written[name]) for name in names}

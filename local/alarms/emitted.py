@@ -15,7 +15,11 @@ _ROWS = (
         "AsyncEventsDropped DestinationDeliveryFailures Duration Errors Invocations "
         "RecursiveInvocationsDropped Throttles",
     ),
-    ("AWS/SQS", ("QueueName",), "ApproximateAgeOfOldestMessage ApproximateNumberOfMessagesVisible"),
+    (
+        "AWS/SQS",
+        ("QueueName",),
+        "ApproximateAgeOfOldestMessage ApproximateNumberOfMessagesVisible NumberOfMessagesReceived",
+    ),
     (
         "AWS/Events",
         ("RuleName",),

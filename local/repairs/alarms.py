@@ -44,7 +44,9 @@ class Alarms:
                 self.measure(Metric.of(namespace, name, dimensions), float(each), at, float(count))
 
         def alarm_record(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-            return _kept_whole(of_one, name, properties)
+            alarm = _kept_whole(of_one, name, properties)
+            _definition(alarm)
+            return alarm
 
         cloudwatch.record_metric, cloudwatch._store_datum = record_metric, store_datum
         # Evaluated by the clock alone: an alarm that looks when something is measured never sees that nothing is.
@@ -67,10 +69,8 @@ class Alarms:
                 self._look(alarm, now)
 
     def _look(self, alarm: dict[str, Any], now: float) -> None:
-        try:
-            definition = read_alarm(alarm)
-        except ExpressionError as error:
-            alarm["EvaluationState"], alarm["StateReason"] = "EVALUATION_ERROR", str(error)
+        definition = _definition(alarm)
+        if definition is None:
             return
         values = values_of(definition, self._datapoints, now)
         old = alarm["StateValue"]
@@ -84,6 +84,15 @@ class Alarms:
         cloudwatch._record_history(alarm["AlarmName"], old, new, reason)
         cloudwatch._dispatch_alarm_actions(alarm, old, new, reason)
         cloudwatch._evaluate_parent_alarms(alarm)
+
+
+def _definition(alarm: dict[str, Any]) -> Definition | None:
+    """None for an alarm that is not evaluated here; it says so itself, as one with a faulty expression does on AWS."""
+    try:
+        return read_alarm(alarm)
+    except ExpressionError as error:
+        alarm.update(EvaluationState="EVALUATION_ERROR", StateReason=str(error))
+        return None
 
 
 def _kept_whole(of_one: Any, name: str, properties: Mapping[str, Any]) -> dict[str, Any]:

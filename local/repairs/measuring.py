@@ -1,4 +1,7 @@
-"""What AWS measures by itself and MiniStack does not: the queues, and what functions write into their logs."""
+"""What AWS measures by itself: queues, what functions write into their logs, and every invocation.
+
+MiniStack knows no metrics of queues, and counts invocations of its API alone: none by a rule, a queue or the bus.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +30,40 @@ class Measuring:
         self._active_at: dict[Any, float] = {}
 
     def install(self) -> None:
-        functions = self._emulator.functions
+        """Before whatever else wraps an invocation: the time that one waits for its turn is not part of it."""
+        functions, sqs = self._emulator.functions, self._emulator.sqs
         dispatch = functions._execute_function_dispatch
 
-        def observed(*args: Any) -> Any:
-            result = dispatch(*args)
+        def observed(func: Any, config: Any, *rest: Any) -> Any:
+            started = time.time()
+            self._of_function("Invocations", config, 1)
+            result = dispatch(func, config, *rest)
+            # Lambda stamps these with the begin as well. An alarm looks back for the function's timeout, which here,
+            # unlike its minutes, is not shorter.
+            self._of_function("Errors", config, bool(result.get("error")))
+            self._of_function("Duration", config, 1000 * (time.time() - started))
             for metric, value in embedded_metrics(result.get("log") or ""):
                 self._metrics.count(metric.namespace, metric.name, dict(metric.dimensions), value)
             return result
 
-        functions._execute_function_dispatch = observed
+        def throttled(name: str, duration_ms: float, error: bool, throttle: bool) -> None:  # noqa: ARG001 -- its signature
+            # What is invoked directly is told of twice; the second time it has lasted.
+            if throttle and not duration_ms:
+                self._of_function("Throttles", {"FunctionName": name}, 1)
+
+        functions._execute_function_dispatch, functions._emit_lambda_metrics = observed, throttled
+        receive = sqs._receive_messages_for_esm
+
+        def received(url: str, *rest: Any) -> Any:
+            messages = receive(url, *rest)
+            if messages:
+                self._alarms.measure(_of_queue("NumberOfMessagesReceived", url.rpartition("/")[2]), len(messages))
+            return messages
+
+        sqs._receive_messages_for_esm = received
+
+    def _of_function(self, metric: str, config: Any, value: float) -> None:
+        self._alarms.measure(Metric.of("AWS/Lambda", metric, {"FunctionName": config["FunctionName"]}), value)
 
     def sample_queues(self) -> None:
         now = time.time()

@@ -138,9 +138,15 @@ class Rules:
                     with self._emulator.responses.request_scope(account, region):
                         self._tick(account, region, key, rule)
 
+    def _count_left_out(self, key: str) -> None:
+        """On AWS it would have run: who watches for a schedule that stopped must not take a long tick for one."""
+        for target in self._emulator.eventbridge._targets.get(key, []):
+            self._metrics.count("AWS/Lambda", "Invocations", {"FunctionName": target["Arn"].rpartition(":")[2]})
+
     def _tick(self, account: str, region: str, key: str, rule: Any) -> None:
         # A tick that would meet the one before it is left out: on AWS they are a minute apart and do not pile up.
         if self._asynchronous.busy(rule["Arn"]):
+            self._count_left_out(key)
             return
         event = {
             "EventId": str(uuid.uuid4()),

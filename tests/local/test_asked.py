@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -61,9 +62,17 @@ CALLS: list[tuple[str, str, dict[str, Any], str]] = [
 class _SentError(Exception):
     """Nothing more is to be sent."""
 
+    def __init__(self, request: AWSPreparedRequest) -> None:
+        super().__init__()
+        self.request = request
 
-def sent(service: str, method: str, arguments: dict[str, Any]) -> tuple[AWSPreparedRequest, str, str]:
-    """The request as it would leave, with the operation's and the service's signing name."""
+
+def _keep(request: AWSPreparedRequest, **_: Any) -> None:
+    raise _SentError(request)
+
+
+@cache
+def client_of(service: str) -> Any:
     client = boto3.client(
         service,
         endpoint_url="http://127.0.0.1:9",
@@ -71,27 +80,22 @@ def sent(service: str, method: str, arguments: dict[str, Any]) -> tuple[AWSPrepa
         aws_access_key_id=ACCOUNT,
         aws_secret_access_key=SECRET,
     )
-    seen: list[AWSPreparedRequest] = []
-
-    def keep(request: AWSPreparedRequest, **_: Any) -> None:
-        seen.append(request)
-        raise _SentError
-
-    client.meta.events.register("before-send", keep)
-    with pytest.raises(_SentError):
-        getattr(client, method)(**arguments)
-    return seen[0], client.meta.method_to_api_mapping[method], client.meta.service_model.signing_name
+    client.meta.events.register("before-send", _keep)
+    return client
 
 
 @pytest.mark.parametrize(("service", "method", "arguments", "resource"), CALLS, ids=[call[1] for call in CALLS])
 def test_operation_and_resource_of_a_request(
     service: str, method: str, arguments: dict[str, Any], resource: str
 ) -> None:
-    prepared, operation, signing_name = sent(service, method, arguments)
+    client = client_of(service)
+    with pytest.raises(_SentError) as sent:
+        getattr(client, method)(**arguments)
+    prepared, operation = sent.value.request, client.meta.method_to_api_mapping[method]
     parts = urlsplit(prepared.url)
     headers = {
         name.lower(): value if isinstance(value, str) else value.decode() for name, value in prepared.headers.items()
     }
     body = prepared.body if isinstance(prepared.body, bytes) else str(prepared.body or "").encode()
     asked = asked_of(Request(prepared.method, parts.path, parts.query, headers, body), "worker")
-    assert asked == Asked(signing_name, operation, resource, "worker")
+    assert asked == Asked(client.meta.service_model.signing_name, operation, resource, "worker")

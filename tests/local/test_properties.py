@@ -17,13 +17,15 @@ TABLE = {
         "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
     },
 }
-SILENT_ALARM = {
+FILTERED_ALARM = {
     "Type": "AWS::CloudWatch::Alarm",
     "Properties": {
         "ComparisonOperator": "GreaterThanThreshold",
         "EvaluationPeriods": 1,
         "Threshold": 0,
-        "Metrics": [{"Id": "q", "Expression": 'SELECT SUM(EventsDropped) FROM SCHEMA("AWS/EventsV2")', "Period": 60}],
+        "Metrics": [
+            {"Id": "q", "Expression": 'SELECT SUM(EventsDropped) FROM "AWS/EventsV2" WHERE x = 1', "Period": 60}
+        ],
     },
 }
 
@@ -68,12 +70,12 @@ def test_what_cannot_be_repaired_is_told(toy: Toy) -> None:
         "Dead": queue(),
         "Role": role(),
         "Function": function("def handler(event, context): pass", DeadLetterConfig={"TargetArn": arn("Dead")}),
-        "Alarm": SILENT_ALARM,
+        "Alarm": FILTERED_ALARM,
     }
     _, after = looked_at(toy, "told", resources)
     assert after == [
         "Function (AWS::Lambda::Function): DeadLetterConfig was not kept.",
-        "Alarm (AWS::CloudWatch::Alarm): the emulator does not have it.",
+        "Alarm (AWS::CloudWatch::Alarm): Metrics was not kept.",
     ]
 
 

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from bench.bill import ALARM_METRICS
+from local.alarms.emitted import is_silent, not_emitted
 from stacks.alarms import FIRST
+from tests.stacks.alarm_world import alarm_properties
 from tests.stacks.templates import Resource, Templates
 from tests.stacks.test_dead_letters import dead_letter_queues, rule_targets
 
@@ -31,14 +34,19 @@ def test_every_alarm_notifies_the_alerts_topic_and_takes_silence_for_health(each
     (topic,) = each_templates.of_type("AWS::SNS::Topic")
     for alarm in alarms(each_templates):
         assert [each_templates.named(action, alarm) for action in alarm.properties["AlarmActions"]] == [topic]
-        assert alarm.properties["TreatMissingData"] == "notBreaching"
+        silence = "breaching" if alarm.properties["AlarmName"].endswith("-schedule-silent") else "notBreaching"
+        assert alarm.properties["TreatMissingData"] == silence
 
 
-def test_every_alarm_fires_on_the_first_failure_of_a_minute(each_templates: Templates) -> None:
+def test_every_alarm_fires_on_the_first_failure_of_a_minute_but_those_on_what_takes_time(
+    each_templates: Templates,
+) -> None:
     for alarm in alarms(each_templates):
         properties = alarm.properties
-        assert properties["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-        assert (properties["Threshold"], properties["EvaluationPeriods"], properties["DatapointsToAlarm"]) == (1, 1, 1)
+        if not properties["AlarmName"].endswith(("-schedule-silent", "-queue-stuck", "-queue-age")):
+            assert properties["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
+            assert (properties["Threshold"], properties["DatapointsToAlarm"]) == (1, 1)
+            assert properties["AlarmName"].endswith("-errors") or properties["EvaluationPeriods"] == 1
 
 
 def test_every_alarm_says_which_failure_it_is_for_and_what_to_do_first(each_templates: Templates) -> None:
@@ -75,16 +83,19 @@ def test_every_function_has_an_alarm_on_its_errors_and_throttles(each_templates:
     assert all((a.properties["Statistic"], a.properties["Period"]) == ("Sum", 60) for a in found.values())
 
 
-def test_every_rule_has_an_alarm_on_both_spellings_of_sent_to_dlq_summed(each_templates: Templates) -> None:
+@pytest.mark.parametrize("metric", ["InvocationsSentTo", "InvocationsFailedToBeSentTo"])
+def test_every_rule_has_an_alarm_on_both_spellings_of_what_became_of_its_dead_letters(
+    each_templates: Templates, metric: str
+) -> None:
     watched = set()
     for alarm in alarms(each_templates):
         metrics: dict[str, Any] = {each["Id"]: each for each in alarm.properties.get("Metrics", [])}
         spelled = {
             each["MetricStat"]["Metric"]["MetricName"]: each for each in metrics.values() if "MetricStat" in each
         }
-        if not spelled:
+        if not any(name.startswith(metric) for name in spelled):
             continue
-        assert spelled.keys() == {"InvocationsSentToDlq", "InvocationsSentToDLQ"}
+        assert spelled.keys() == {f"{metric}Dlq", f"{metric}DLQ"}
         (total,) = [each for each in metrics.values() if "Expression" in each]
         ids = [each["Id"] for each in spelled.values()]
         # A spelling without any data is nothing, and nothing + 1 is nothing: filled, and summed as an array.
@@ -104,9 +115,13 @@ def only_dimension(metric: dict[str, Any], name: str) -> Any:
     return dimension["Value"]
 
 
-def test_every_rule_has_an_alarm_on_a_dead_letter_queue_it_cannot_write_to(each_templates: Templates) -> None:
-    found = on(each_templates, "AWS/Events", "InvocationsFailedToBeSentToDlq", "RuleName")
-    assert found.keys() == {rule for rule, _ in rule_targets(each_templates)}
+def test_every_on_failure_destination_has_an_alarm_on_what_cannot_be_written_to_it(each_templates: Templates) -> None:
+    found = on(each_templates, "AWS/Lambda", "DestinationDeliveryFailures", "FunctionName")
+    assert found.keys() == {
+        each_templates.named(config.properties["FunctionName"], config)
+        for config in each_templates.of_type("AWS::Lambda::EventInvokeConfig")
+        if "DestinationConfig" in config.properties
+    }
 
 
 def test_the_buss_own_failures_are_watched_without_naming_a_dimension_value(each_templates: Templates) -> None:
@@ -122,3 +137,36 @@ def test_the_buss_own_failures_are_watched_without_naming_a_dimension_value(each
         'SELECT SUM(EventsDropped) FROM SCHEMA("AWS/EventsV2", EventBus, Subscriber)',
     }
     assert all(query["Period"] == 60 for query in queries.values())
+
+
+def test_what_the_local_cloud_cannot_show_of_the_alarms_is_known(each_templates: Templates) -> None:
+    """Of every alarm something is emitted there, so all can go off; of two spellings only the one of AWS's table is."""
+    missing = {name: not_emitted(each) for name, each in alarm_properties(each_templates).items()}
+    assert {metric for metrics in missing.values() for metric in metrics} == {
+        "AWS/Events InvocationsSentToDLQ",
+        "AWS/Events InvocationsFailedToBeSentToDLQ",
+    }
+    assert not any(is_silent(each) for each in alarm_properties(each_templates).values())
+
+
+def test_an_alarm_on_what_the_local_cloud_does_not_emit_is_told_of() -> None:
+    watched = {
+        "Namespace": "AWS/Lambda",
+        "MetricName": "IteratorAge",
+        "Dimensions": [{"Name": "FunctionName", "Value": "f"}],
+        "Statistic": "Maximum",
+        "Period": 60,
+        "EvaluationPeriods": 1,
+        "Threshold": 1,
+        "ComparisonOperator": "GreaterThanThreshold",
+    }
+    assert not_emitted(watched) == ["AWS/Lambda IteratorAge"]
+    assert is_silent(watched)
+    # The metric, but never with these dimensions.
+    assert is_silent({**watched, "MetricName": "Errors", "Dimensions": []})
+    assert not is_silent({**watched, "MetricName": "Errors"})
+
+
+def test_the_bill_has_every_metric_that_an_alarm_watches(templates: Templates) -> None:
+    of_math = [sum("MetricStat" in each for each in alarm.properties.get("Metrics", ())) for alarm in alarms(templates)]
+    assert sum(count or 1 for count in of_math) == ALARM_METRICS

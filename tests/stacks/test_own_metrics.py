@@ -24,7 +24,7 @@ from tests.stacks.templates import Resource, Templates
 from tests.stacks.test_dashboards import metrics
 
 MODULE = "functions.classify.handler"
-HEARD_OF = {"unknown", "given_up", "malformed", "error", "self_trigger", "hop_limit", "llm_key_refused"}
+HEARD_OF = {"unknown", "failed", "given_up", "malformed", "error", "self_trigger", "hop_limit", "llm_key_refused"}
 """Endings, and reasons of stopped events, that a person must hear of."""
 
 INTAKE_COUNTS = {ADMITTED, WAITING, REFUSED, DAY_CEILING}
