@@ -11,6 +11,7 @@ from pathlib import Path
 from stacks.bundle import Bundler
 from stacks.dependencies import BundleError
 from stacks.deployment import add_stacks, check
+from stacks.retries import TwoLayersRetryError, retries_text
 from stacks.settings import SettingRefusedError, Settings, read_settings
 
 from aws_cdk import App  # isort: skip -- after stacks, which chooses the Node that runs it
@@ -36,10 +37,11 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
         context = app.node.get_all_context()
         settings = read_settings(app.node.try_get_context, environ, context, _meant_as_settings(environ))
         bundler = Bundler(with_dependencies=_full(settings, environ))
-        add_stacks(app, settings, bundler)
-    except (SettingRefusedError, BundleError) as refused:
+        retries = add_stacks(app, settings, bundler)
+    except (SettingRefusedError, BundleError, TwoLayersRetryError) as refused:
         _say(str(refused))
         return 1
+    sys.stderr.write(retries_text(retries))
     check(app, settings)
     return _synth(app, outdir)
 

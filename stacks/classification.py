@@ -14,10 +14,13 @@ from stacks.deliveries import QueueDelivery, RuleDelivery
 from stacks.environment import Names, classify_environment, finish_environment, intake_environment
 from stacks.own_failures import CLASSIFY_FAILURES, FINISH_FAILURES, INTAKE_FAILURES, TICK_FAILED
 from stacks.permissions import Resources, classify_statements, finish_statements, intake_statements
-from stacks.retries import Layer
+from stacks.retries import Layer, anthropic_sdk
 from stacks.settings import Settings
 from stacks.storage import UPLOADS
 from stacks.worker import Shared, Worker
+
+BOTO3 = (Layer("boto3 for DynamoDB", 10, "AWS call"), Layer("boto3 for PutEvents", 2, "AWS call"))
+"""Its default for the one, the publisher's own choice for the other."""
 
 ROW_EVENTS = {"source": ["prospect-uploader"], "detail-type": ["prospect.submitted"]}
 
@@ -69,6 +72,7 @@ class ClassificationStack(Stack):
             statements=intake_statements(self._use),
             timeout=Duration.seconds(settings.intake_timeout_s),
             memory_mb=settings.intake_memory_mb,
+            own_layers=BOTO3,
             own_metrics=INTAKE_FAILURES,
         )
 
@@ -92,7 +96,8 @@ class ClassificationStack(Stack):
             statements=classify_statements(settings, self._use, self),
             timeout=Duration.seconds(settings.classify_timeout_s),
             memory_mb=settings.classify_memory_mb,
-            own_layers=[Layer("the Anthropic SDK (max_retries=0)", 1)],
+            own_layers=[anthropic_sdk(), Layer("boto3", 3, "AWS call")],
+            billable=settings.max_paid_attempts,
             own_metrics=CLASSIFY_FAILURES,
         )
 
@@ -128,6 +133,7 @@ class ClassificationStack(Stack):
             ),
             timeout=Duration.seconds(settings.finish_timeout_s),
             memory_mb=settings.finish_memory_mb,
+            own_layers=BOTO3,
             own_metrics=FINISH_FAILURES,
             on_error=TICK_FAILED,
         )

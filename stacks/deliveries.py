@@ -88,7 +88,10 @@ class RuleDelivery:
             alarms.schedule_silence(name, function, self.schedule)
 
     def layers(self) -> Sequence[Layer]:
-        return [Layer("Lambda's asynchronous invocation", 1 + self.async_retries)]
+        return [
+            Layer("the rule", 1 + self.rule_retries, "hand-over"),
+            Layer("Lambda's asynchronous invocation", 1 + self.async_retries),
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +201,7 @@ class QueueDelivery:
         alarms.queue_lag(name, work)
 
     def layers(self) -> Sequence[Layer]:
-        return [Layer("the queue", self.max_receives)]
+        return [Layer("the bus", 1 + self.retry.attempts, "hand-over"), Layer("the queue", self.max_receives)]
 
 
 def _subscriber_dlq(scope: Construct, target: str) -> DeadLetters:

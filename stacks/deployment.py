@@ -11,18 +11,19 @@ from stacks.classification import ClassificationStack
 from stacks.messaging import MessagingStack
 from stacks.observability import ObservabilityStack
 from stacks.permissions import Resources
+from stacks.retries import Retries
 from stacks.settings import Settings
 from stacks.storage import StorageStack
 from stacks.worker import Shared
 
 
-def add_stacks(app: App, settings: Settings, bundler: Bundler) -> None:
-    """Add every stack of one deployment to `app`.
+def add_stacks(app: App, settings: Settings, bundler: Bundler) -> list[Retries]:
+    """Add every stack of one deployment to `app`; what its workers repeat.
 
     With no Region or account in the settings the stacks fit any; the CDK CLI fills both in. Raises BundleError.
     """
     try:
-        _add_stacks(app, settings, bundler)
+        return _add_stacks(app, settings, bundler)
     except RuntimeError:
         if bundler.failure is not None:
             raise bundler.failure from None
@@ -35,7 +36,7 @@ def check(app: App, settings: Settings) -> None:
     Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
 
 
-def _add_stacks(app: App, settings: Settings, bundler: Bundler) -> None:
+def _add_stacks(app: App, settings: Settings, bundler: Bundler) -> list[Retries]:
     env = Environment(account=settings.account or None, region=settings.region or None)
     storage = StorageStack(app, f"{settings.name}Storage", settings=settings, env=env)
     messaging = MessagingStack(app, f"{settings.name}Messaging", settings=settings, env=env)
@@ -55,3 +56,4 @@ def _add_stacks(app: App, settings: Settings, bundler: Bundler) -> None:
         env=env,
     )
     ObservabilityStack(app, f"{settings.name}Observability", settings=settings, alerts=messaging.alerts, env=env)
+    return shared.retries

@@ -1,27 +1,117 @@
-"""One layer retries an effect: checked when a worker is made, so a second one cannot be added unnoticed."""
+"""Retry arithmetic: the layers that may do something again for one event, and the most that comes of them.
+
+One layer repeats an effect: checked when a worker is made, so a second one cannot be added unnoticed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+Repeats = Literal["run", "model request", "hand-over", "AWS call"]
+"""What another attempt of a layer does again.
+
+A hand-over is over when the next layer has taken the event, and an AWS call when it is answered; both are made so that
+doing them twice changes nothing. A run and a model request are the effect itself.
+"""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Something that may run a worker again for one event: `attempts` runs at most, the first included."""
+    """Something that tries again for one event: `attempts` at most, the first included."""
 
     name: str
     attempts: int
+    repeats: Repeats = "run"
+
+
+@dataclass(frozen=True)
+class Retries:
+    """All layers of one worker, the outermost first. Times of one event as each layer takes it.
+
+    `billable`: model requests of one event that may be billed, whatever the layers do: `max_paid_attempts`, which the
+    claim keeps; 0 for a worker that makes none, None where no claim bounds them.
+    """
+
+    worker: str
+    layers: Sequence[Layer]
+    billable: int | None = 0
+
+    @property
+    def runs(self) -> int:
+        return math.prod(layer.attempts for layer in self.layers if layer.repeats == "run")
+
+    @property
+    def requests(self) -> int:
+        """Model requests at most, those included that are answered unbilled."""
+        if self.billable == 0:
+            return 0
+        return self.runs * math.prod(layer.attempts for layer in self.layers if layer.repeats == "model request")
+
+    @property
+    def billed(self) -> int:
+        """Model requests that may be billed, at most."""
+        return self.requests if self.billable is None else min(self.requests, self.billable)
 
 
 class TwoLayersRetryError(ValueError):
     """The attempts of two layers multiply; the message names them."""
 
 
-def worst_case_attempts(worker: str, layers: Sequence[Layer]) -> int:
-    """Runs of the effect for one event, at most. Raises TwoLayersRetryError when more than one layer retries."""
-    retrying = [layer for layer in layers if layer.attempts > 1]
-    if len(retrying) > 1:
-        named = " and ".join(f"{layer.name} ({layer.attempts} attempts)" for layer in retrying)
-        raise TwoLayersRetryError(f"worker {worker}: {named} both retry its effect; leave it to one of them.")
-    return retrying[0].attempts if retrying else 1
+def checked(retries: Retries) -> Retries:
+    """The same. Raises TwoLayersRetryError when more than one layer repeats the effect."""
+    repeating = [layer for layer in retries.layers if layer.attempts > 1 and layer.repeats in {"run", "model request"}]
+    if len(repeating) > 1:
+        named = " and ".join(f"{layer.name} ({layer.attempts} attempts)" for layer in repeating)
+        raise TwoLayersRetryError(f"worker {retries.worker}: {named} both retry its effect; leave it to one of them.")
+    return retries
+
+
+def anthropic_sdk(attempts: int = 1) -> Layer:
+    """What the SDK's client is made with (`max_retries` = attempts - 1); a test holds the code to it."""
+    return Layer("the Anthropic SDK", attempts, "model request")
+
+
+NAIVE = Retries("the naive stack", [Layer("the queue", 3), anthropic_sdk(3)], billable=None)
+"""The same work as it is usually built: the SDK's default of two retries behind a queue that delivers three times."""
+
+
+def retries_text(workers: Sequence[Retries]) -> str:
+    """A line for each worker, for the terminal."""
+    return "".join(f"{line}\n" for line in _lines(workers))
+
+
+def retries_table(workers: Sequence[Retries]) -> str:
+    """The same as Markdown, with the naive stack's arithmetic beside it."""
+    head = (
+        "| | what may try again, the outermost first | runs of one event, at most | model requests | of them billed |\n"
+    )
+    return f"{head}|---|---|---:|---:|---:|\n" + "".join(
+        f"| {' | '.join(_cells(each))} |\n" for each in [*workers, NAIVE]
+    )
+
+
+def _lines(workers: Sequence[Retries]) -> Iterator[str]:
+    yield "retries: one layer repeats an effect; of one event at most"
+    width = max(len(each.worker) for each in workers)
+    for each in workers:
+        layers = ", ".join(f"{layer.name} {layer.attempts}" for layer in each.layers if _counts(layer))
+        asked = f", {each.requests} model requests, {each.billed} of them billed" if each.requests else ""
+        yield f"  {each.worker:{width}}  {each.runs} run{'s' * (each.runs != 1)}{asked} ({layers})"
+
+
+def _cells(each: Retries) -> list[str]:
+    layers = "; ".join(f"{layer.name}: {layer.attempts} {_times(layer)}" for layer in each.layers)
+    factors = " × ".join(str(layer.attempts) for layer in each.layers if _counts(layer))
+    requests = f"{factors} = {each.requests}" if each.requests else "none"
+    return [each.worker, layers, str(each.runs), requests, str(each.billed)]
+
+
+def _counts(layer: Layer) -> bool:
+    return layer.repeats in {"run", "model request"}
+
+
+def _times(layer: Layer) -> str:
+    return f"{layer.repeats}{'s' * (layer.attempts != 1)}"

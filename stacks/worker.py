@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from aws_cdk import Duration, RemovalPolicy
@@ -17,14 +17,15 @@ from constructs import Construct
 
 from stacks.alarms import Alarms, FailureMetric, Words
 from stacks.delivery import Delivery
-from stacks.retries import Layer, worst_case_attempts
+from stacks.retries import Layer, Retries, checked
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
     """What all workers of a deployment have in common.
 
-    `deployment` is the prefix of its stacks and alarms, and the namespace of its workers' own metrics.
+    `deployment` is the prefix of its stacks and alarms, and the namespace of its workers' own metrics. Every worker
+    adds itself to `retries`.
     """
 
     deployment: str
@@ -32,13 +33,15 @@ class Shared:
     alerts: sns.ITopic
     log_retention_days: int
     removal_policy: RemovalPolicy
+    retries: list[Retries] = field(default_factory=list)
 
 
 class Worker(Construct):
     """A Lambda function that consumes.
 
     `statements` are what its own logic needs; the delivery adds what consuming needs, and nothing else is granted.
-    `own_layers` are retries inside the function (an SDK's); more than one retrying layer is refused.
+    `own_layers` are retries inside the function (an SDK's); more than one layer that repeats the effect is refused.
+    `billable` is how many model requests of one event may be billed, whatever is repeated.
     `own_metrics` are failures that only the function itself can tell; each gets an alarm.
     `on_error` is what the alarm on its errors says, where an error of this one means more than a failed invocation.
     """
@@ -57,12 +60,14 @@ class Worker(Construct):
         timeout: Duration,
         memory_mb: int,
         own_layers: Sequence[Layer] = (),
+        billable: int = 0,
         own_metrics: Sequence[FailureMetric] = (),
         on_error: Words | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.name = name
-        self.attempts = worst_case_attempts(name, [*delivery.layers(), *own_layers])
+        self.retries = checked(Retries(name, [*delivery.layers(), *own_layers], billable))
+        shared.retries.append(self.retries)
         opened = delivery.open(self, name, timeout)
         log_group = self._log_group(shared)
         self.function = lambda_.Function(

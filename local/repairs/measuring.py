@@ -38,8 +38,8 @@ class Measuring:
             started = time.time()
             self._of_function("Invocations", config, 1)
             result = dispatch(func, config, *rest)
-            # Lambda stamps these with the begin as well. An alarm looks back for the function's timeout, which here,
-            # unlike its minutes, is not shorter.
+            # Lambda stamps these with the begin as well, and an alarm on errors looks back for the function's timeout;
+            # that is not shortened here as the minutes are, so they are stamped with the end.
             self._of_function("Errors", config, bool(result.get("error")))
             self._of_function("Duration", config, 1000 * (time.time() - started))
             for metric, value in embedded_metrics(result.get("log") or ""):

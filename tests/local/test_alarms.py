@@ -14,7 +14,7 @@ import pytest
 
 from local.running import ask
 from tests.local.test_bus import bus, entry, subscriber
-from tests.local.test_repairs import dlq_policy, pattern, put_event, rule
+from tests.local.test_repairs import dlq_policy, pattern, permission, put_event, rule
 from tests.local.toy import Toy, allow, arn, function, queue, ref, role, served, wait_for, working_role
 
 GONE = "arn:aws:lambda:us-east-1:000000000000:function:gone"
@@ -158,38 +158,63 @@ def test_what_a_function_counts_in_its_log_rings_and_so_does_its_failure(toy: To
     come_to(toy, "OK", "own", "errors")
 
 
-def test_a_schedule_that_is_switched_off_rings(toy: Toy) -> None:
+def test_what_is_throttled_rings(toy: Toy) -> None:
+    throttles = of_one("AWS/Lambda", "Throttles", FunctionName=ref("Function"))
+    resources = {
+        **TOPIC,
+        "Role": working_role(),
+        "Function": function("def handler(event, context): pass"),
+        "Throttled": alarm("throttled", **throttles),
+    }
+    outputs = toy.deploy("throttled", resources, {"F": ref("Function"), "Topic": ref("Topic")})
+    come_to(toy, "OK", "throttled")
+    functions = toy.clients.client("lambda")
+    functions.put_function_concurrency(FunctionName=outputs["F"], ReservedConcurrentExecutions=0)
+    with pytest.raises(functions.exceptions.TooManyRequestsException):
+        functions.invoke(FunctionName=outputs["F"], Payload=b"{}")
+    told(toy, outputs["Topic"], throttled_ALARM=1)
+
+
+def scheduled(code: str, name: str) -> dict[str, Any]:
+    """A schedule, the function it runs, and an alarm on 15 minutes without a run."""
     stat = {"Metric": metric("AWS/Lambda", "Invocations", FunctionName=ref("Function")), "Stat": "Sum", "Period": 300}
     runs = [
         {"Id": "total", "Expression": "FILL(runs, 0)", "ReturnData": True},
         {"Id": "runs", "MetricStat": stat, "ReturnData": False},
     ]
-    silent = alarm(
-        "silent",
-        Metrics=runs,
-        EvaluationPeriods=3,
-        ComparisonOperator="LessThanThreshold",
-        TreatMissingData="breaching",
-    )
-    permission = {
-        "Action": "lambda:InvokeFunction",
-        "FunctionName": arn("Function"),
-        "Principal": "events.amazonaws.com",
-        "SourceArn": arn("Rule"),
-    }
-    resources = {
+    return {
         **TOPIC,
         "Dlq": queue(),
         "Role": working_role(),
-        "Function": function("def handler(event, context): pass"),
+        "Function": function(code),
         "Rule": rule(arn("Function"), ScheduleExpression="rate(1 minute)"),
-        "Permission": {"Type": "AWS::Lambda::Permission", "Properties": permission},
-        "Silent": silent,
+        "Permission": permission(),
+        "Silent": alarm(
+            name,
+            Metrics=runs,
+            EvaluationPeriods=3,
+            ComparisonOperator="LessThanThreshold",
+            TreatMissingData="breaching",
+        ),
     }
-    outputs = toy.deploy("scheduled", resources, {"Rule": ref("Rule")})
-    come_to(toy, "OK", "silent")
+
+
+def test_a_schedule_that_is_switched_off_rings(toy: Toy) -> None:
+    outputs = toy.deploy("scheduled", scheduled("def handler(event, context): pass", "off"), {"Rule": ref("Rule")})
+    come_to(toy, "OK", "off")
     toy.clients.client("events").disable_rule(Name=outputs["Rule"])
-    come_to(toy, "ALARM", "silent")
+    come_to(toy, "ALARM", "off")
+
+
+def test_a_tick_that_takes_long_is_no_silence(toy: Toy) -> None:
+    """Ticks that would meet it are left out here; on AWS they run."""
+    slow = "import time\ndef handler(event, context): time.sleep(20)"
+    outputs = toy.deploy("slow", scheduled(slow, "long"), {"Rule": ref("Rule"), "Topic": ref("Topic")})
+    come_to(toy, "OK", "long")
+    before, rang = toy.metric("Invocations"), notices(toy, outputs["Topic"])
+    wait_for(lambda: toy.metric("Invocations") >= before + 30)
+    toy.clients.client("events").disable_rule(Name=outputs["Rule"])
+    assert notices(toy, outputs["Topic"]) == rang
 
 
 def test_a_state_that_was_set_by_hand_lasts_until_the_next_look(toy: Toy) -> None:

@@ -129,3 +129,19 @@ def test_the_output_lists_every_dead_letter_queue_under_its_name(templates: Temp
     ]
     listed_queues = {(output["Stack"], pair["Fn::Join"][1][1]["Ref"]) for pair in pairs}
     assert listed_queues == {(queue.stack, queue.logical_id) for queue in dead_letter_queues(templates)}
+
+
+def test_dlq_delivery_and_kms_what_writes_to_an_encrypted_queue_may_use_its_key(each_templates: Templates) -> None:
+    """A queue's own encryption needs no grant; a customer key would have to name every service that writes there."""
+    for queue in each_templates.of_type("AWS::SQS::Queue"):
+        if "KmsMasterKeyId" not in queue.properties:
+            assert queue.properties["SqsManagedSseEnabled"] is True
+            continue
+        key = each_templates.named(queue.properties["KmsMasterKeyId"], queue)
+        granted = {
+            action
+            for statement in key.properties["KeyPolicy"]["Statement"]
+            if "events.amazonaws.com" in listed(statement["Principal"].get("Service"))
+            for action in listed(statement["Action"])
+        }
+        assert {"kms:Decrypt", "kms:GenerateDataKey*"} <= granted

@@ -87,7 +87,7 @@ def test_light_work_is_delivered_one_event_at_a_time_and_its_answer_is_the_deliv
     assert found.may(role, "lambda:InvokeFunction", function)
     assert found.may(role, "sqs:SendMessage", dead_letters)
     assert list(worker.dead_letters) == ["mail-subscriber-dlq"]
-    assert worker.attempts == 6
+    assert worker.retries.runs == 6
     (config,) = found.of_type("AWS::Lambda::EventInvokeConfig")
     assert config.properties["MaximumRetryAttempts"] == 0
 
@@ -114,7 +114,7 @@ def test_costly_work_is_delivered_through_a_queue_that_the_function_may_manage(c
     assert found.named(variables["SCORE_DLQ_URL"], function) == dead_letters
     assert variables["ANSWER"] == "42"
     assert list(worker.dead_letters) == ["score-subscriber-dlq", "score-dlq"]
-    assert worker.attempts == 3
+    assert worker.retries.runs == 3
 
 
 def test_a_rules_event_is_tried_as_often_as_lambda_is_told_to(consumers: Consumers) -> None:
@@ -131,7 +131,7 @@ def test_a_rules_event_is_tried_as_often_as_lambda_is_told_to(consumers: Consume
     (config,) = found.of_type("AWS::Lambda::EventInvokeConfig")
     assert config.properties["MaximumRetryAttempts"] == 2
     assert list(worker.dead_letters) == ["nightly-rule-dlq", "nightly-failures"]
-    assert worker.attempts == 3
+    assert worker.retries.runs == 3
 
 
 def test_subscribers_of_a_bus_are_created_one_after_the_other(consumers: Consumers) -> None:
@@ -151,4 +151,4 @@ def test_a_worker_whose_own_code_retries_beside_its_delivery_is_refused(consumer
 
 def test_a_worker_may_retry_inside_when_nothing_outside_does(consumers: Consumers) -> None:
     once = consumers.direct("once", retry=BusRetry(attempts=0))
-    assert consumers.add("once", once, own_layers=(Layer("the SDK", 2),)).attempts == 2
+    assert consumers.add("once", once, own_layers=(Layer("the SDK", 2),)).retries.runs == 2

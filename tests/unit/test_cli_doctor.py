@@ -183,5 +183,5 @@ def test_stacks_older_than_the_command_are_told_for_the_check_that_needs_more(sh
 def test_on_the_local_cloud_the_checks_that_mean_nothing_say_so(shell: Shell) -> None:
     local = RunningCloud("http://127.0.0.1:1", {}, stand_in=True)
     here = Patient(Target(FakeCloud(world=shell.world), "here", "local:me", "P", REGION, "1", local))
-    for name in ("region", "bus_metrics", "object_keys", "concurrency", "model", "alerts", "alarms"):
+    for name in ("region", "bus_metrics", "object_keys", "concurrency", "model", "alerts"):
         assert CHECKS[name](here).state == "not_meaningful"
