@@ -65,9 +65,8 @@ class Approvals:
         if order is None:
             raise UnknownOrderError(wanted.order_id)
         if order.provider == "stripe" and stripe_amount(wanted.amount_minor, wanted.currency) is None:
-            raise InvalidRequestError(
-                f"Stripe cannot be told exactly {money(wanted.amount_minor, wanted.currency)}; it has other units of it."
-            )
+            amount = money(wanted.amount_minor, wanted.currency)
+            raise InvalidRequestError(f"Stripe cannot be told exactly {amount}; it counts in other units of it.")
         return self._ledger.decide(
             Action(
                 request_id=request_id,
