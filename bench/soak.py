@@ -77,7 +77,7 @@ def soak(rows: int, kills: int, tell: Callable[[str], None] = lambda _: None) ->
     timeout_s = 5 + rows // 1000
     context = {
         "intake_timeout_s": str(timeout_s),
-        # The local minute is too short for the results of a file this long; deployed, finishing has a quarter of an hour.
+        # The local minute is too short for the results of a long file; deployed, finishing has a quarter of an hour.
         "finish_timeout_s": str(min(900, 60 + rows // 200)),
         "stop_before_timeout_s": "2",
         "max_upload_microusd": "0",

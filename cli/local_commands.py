@@ -104,12 +104,20 @@ def start(
     claude: Script = None,
     real_claude: RealClaude = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes any that is free.")] = 0,
+    payments: Annotated[
+        Path | None, typer.Option("--payments", metavar="SCRIPT", help="What goes wrong at the payment stand-in.")
+    ] = None,
     settings: Settings = [],  # noqa: B006
 ) -> None:
     """Start a local cloud that stays until `prospects local down`."""
     with sentences(LOCAL), progress_on(_stderr()) as progress:
-        context = settings_of(settings)
-        options = LocalCloudOptions(port=port, claude_script=claude, real_claude=real_claude, context=context)
+        options = LocalCloudOptions(
+            port=port,
+            claude_script=claude,
+            payments_script=payments,
+            real_claude=real_claude,
+            context={"refunds": "true", **settings_of(settings)},
+        )
         state = up(options, progress=_stages(progress))
     print(f"endpoint {state.endpoint}")
     print(f"bucket   {state.outputs['UploadsBucketName']}")

@@ -44,6 +44,14 @@ _CONTEXT: Mapping[str, str] = {
     "stall_s": "20",
     "object_sweep_s": "5",
     "object_grace_s": "5",
+    # Nothing of a file's way needs it; a cloud that stays has it.
+    "refunds": "false",
+    "provider_deadline_s": "5",
+    "refund_timeout_s": "20",
+    "refund_queue_timeout_s": "30",
+    "refund_settle_s": "2",
+    "refund_abandoned_s": "5",
+    "reconcile_timeout_s": "20",
 }
 
 

@@ -13,6 +13,7 @@ from local.errors import LocalCloudError
 from local.outbox import Notice
 
 _DEAD_LETTERS = "DeadLetterQueues"
+"""How the outputs that list them end, one a stack with workers."""
 _HISTORY = "AlarmHistoryItems"
 _DEPTHS = (
     "ApproximateNumberOfMessages",
@@ -101,7 +102,8 @@ class RunningCloud:
 def dead_letter_depths(sqs: Any, outputs: Mapping[str, str]) -> dict[str, int]:
     """Messages in each dead-letter queue of the stacks, by its name; what is just being read counts too."""
     depths = {}
-    for pair in filter(None, outputs.get(_DEAD_LETTERS, "").split(",")):
+    pairs = (pair for name, listed in outputs.items() if name.endswith(_DEAD_LETTERS) for pair in listed.split(","))
+    for pair in filter(None, pairs):
         name, _, url = pair.partition("=")
         attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(_DEPTHS))["Attributes"]
         depths[name] = sum(int(attributes[depth]) for depth in _DEPTHS)

@@ -38,6 +38,8 @@ NO_TRACING = (
     "A trace ends at the bus and the queue, and writing one is only possible on resource *; the correlation id in the "
     "envelope joins the log lines instead."
 )
+BY_THE_BUS = "Nothing invokes it asynchronously: the bus waits for its answer, and keeps a record of what it gave up."
+QUEUES_HAVE_REDRIVE = "Lambda offers it for streams only; for a queue the redrive policy is the destination."
 OBJECTS = "Objects are named by who uploads them; the permission ends at the one prefix of the one bucket."
 
 ALWAYS = (
@@ -65,7 +67,7 @@ ALWAYS = (
     Acknowledgement(
         "Serverless-LambdaEventSourceMappingDestination",
         "Classification/Classify/Mapping",
-        "Lambda offers it for streams only; for a queue the redrive policy is the destination.",
+        QUEUES_HAVE_REDRIVE,
     ),
     Acknowledgement("Serverless-LambdaTracing", "Classification/*/Function", NO_TRACING),
     Acknowledgement(
@@ -77,6 +79,35 @@ ALWAYS = (
     Acknowledgement(
         "AwsSolutions-IAM5[Resource::{name}Storage-UploadsBucketArn/results/*]", "Classification/Finish/Role", OBJECTS
     ),
+)
+
+REFUNDS = (
+    *(
+        Acknowledgement(rule, f"Refund/*/{queue}", IS_A_DLQ)
+        for rule in ("AwsSolutions-SQS3", "Serverless-SQSRedrivePolicy")
+        for queue in ("RuleDlq", "Failures", "SubscriberDlq")
+    ),
+    Acknowledgement("Serverless-SQSRedrivePolicy", "Refund/Queue/Dlq", IS_A_DLQ),
+    Acknowledgement("AwsSolutions-L1", "Refund/*/Function", RUNTIME),
+    Acknowledgement("Serverless-LambdaLatestVersion", "Refund/*/Function", RUNTIME),
+    Acknowledgement("Serverless-LambdaTracing", "Refund/*/Function", NO_TRACING),
+    *(
+        Acknowledgement("Serverless-LambdaDLQ", f"Refund/{worker}/Function", ON_FAILURE)
+        for worker in ("Tool", "Approve", "Reconcile")
+    ),
+    Acknowledgement("Serverless-LambdaDLQ", "Refund/Queue/Function", NOT_ASYNCHRONOUS),
+    Acknowledgement("Serverless-LambdaDLQ", "Refund/Bus/Function", BY_THE_BUS),
+    Acknowledgement("Serverless-LambdaAsyncFailureDestination", "Refund/Queue/Asynchronous", NOT_ASYNCHRONOUS),
+    Acknowledgement("Serverless-LambdaAsyncFailureDestination", "Refund/Bus/Asynchronous", BY_THE_BUS),
+    Acknowledgement("Serverless-LambdaEventSourceMappingDestination", "Refund/Queue/Mapping", QUEUES_HAVE_REDRIVE),
+    Acknowledgement(
+        "AwsSolutions-SF1",
+        "Refund/Workflow/Machine",
+        "Step Functions keeps the history of every execution for 90 days; having it write logs too is only possible "
+        "on resource *, and they would hold the amounts.",
+    ),
+    Acknowledgement("AwsSolutions-SF2", "Refund/Workflow/Machine", NO_TRACING),
+    Acknowledgement("Serverless-StepFunctionStateMachineXray", "Refund/Workflow/Machine", NO_TRACING),
 )
 
 WITH_ALERT_EMAIL = (
@@ -108,6 +139,7 @@ def acknowledgements(settings: Settings) -> Sequence[Acknowledgement]:
     through_profile = settings.model_provider == "bedrock" and not settings.model_id.startswith("anthropic.")
     chosen = [
         *ALWAYS,
+        *(REFUNDS if settings.refunds else ()),
         *(WITH_ALERT_EMAIL if settings.alert_email else ()),
         *(WITH_INFERENCE_PROFILE if through_profile else ()),
     ]

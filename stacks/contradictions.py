@@ -65,6 +65,14 @@ def _refuse_short_timeouts(settings: Settings) -> None:
     if settings.model_deadline_s + 2 >= settings.classify_timeout_s:
         least = f"model_deadline_s + 2 = {settings.model_deadline_s + 2:g}"
         raise _refusal(settings, "classify_timeout_s", f"more than {least}, or no request could ever be sent")
+    for timeout in ("refund_timeout_s", "refund_queue_timeout_s"):
+        if settings.provider_deadline_s + 2 >= getattr(settings, timeout):
+            least = f"provider_deadline_s + 2 = {settings.provider_deadline_s + 2:g}"
+            raise _refusal(settings, timeout, f"more than {least}, or no refund could ever be sent")
+    # A look and an attempt.
+    if 2 * settings.provider_deadline_s + 2 >= settings.reconcile_timeout_s:
+        least = f"2 x provider_deadline_s + 2 = {2 * settings.provider_deadline_s + 2:g}"
+        raise _refusal(settings, "reconcile_timeout_s", f"more than {least}, or no open refund could be looked at")
     if settings.stop_before_timeout_s >= settings.intake_timeout_s:
         most = f"intake_timeout_s = {settings.intake_timeout_s}"
         raise _refusal(settings, "stop_before_timeout_s", f"less than {most}, or intake would stop before it starts")

@@ -1,4 +1,4 @@
-"""Two dashboards as code: what the business asks of a day, and what an operator asks of the services.
+"""Dashboards as code: what the business asks of a day, and what an operator asks of the services and of refunds.
 
 The business's reads the functions' own metrics alone, so it needs no resource's name. Bus metrics are Metrics Insights
 queries, for the reason that `stacks/bus_metrics.py` gives.
@@ -46,6 +46,16 @@ WORK: Counted = {
     "swept": ("finish", "RowsSwept"),
     "errors": ("classify", "RowErrors"),
 }
+REFUNDS: Counted = {
+    f"{label}, {worker.removeprefix('refund-')}": (worker, metric)
+    for worker in ("refund-tool", "refund-queue", "refund-bus", "refund-reconcile")
+    for label, metric in (
+        ("paid", "RefundsDone"),
+        ("paid before", "RefundsRepeated"),
+        ("failed", "RefundsFailed"),
+        ("unknown", "RefundsUnknown"),
+    )
+}
 DELIVERIES = ("EventsDelivered", "RetryInvocationAttempts", "OnFailureDestinationDelivered", "EventsDropped")
 
 
@@ -73,7 +83,25 @@ def business_dashboard(scope: Construct, deployment: str) -> None:
 def services_dashboard(scope: Construct, deployment: str, workers: Sequence[Worker]) -> None:
     """`<deployment>-services`: what is red, queues, functions, the bus, dead letters; three hours by the minute."""
     board = _dashboard(scope, "Services", f"{deployment}-services", Duration.hours(3))
-    alarms = [alarm for worker in workers for alarm in worker.alarms]
+    _add_services(board, workers, [])
+    board.add_widgets(
+        _graph("Deliveries of the bus", [over_all_subscribers(metric) for metric in DELIVERIES]),
+        _graph("Age of the bus's backlog (ms)", [over_all_subscribers("ApproximateBacklogAge", "MAX")]),
+    )
+    board.add_widgets(_dead_letters(workers), _graph("Rows at work", _own(deployment, WORK, MINUTE)))
+
+
+def refunds_dashboard(
+    scope: Construct, deployment: str, workers: Sequence[Worker], alarms: Sequence[cloudwatch.IAlarm]
+) -> None:
+    """`<deployment>-refunds`: the same of the refund functions, and what refunds came to; `alarms` are further ones."""
+    board = _dashboard(scope, "Refunds", f"{deployment}-refunds", Duration.hours(3))
+    _add_services(board, workers, alarms)
+    board.add_widgets(_dead_letters(workers), _graph("Refunds", _own(deployment, REFUNDS, MINUTE)))
+
+
+def _add_services(board: cloudwatch.Dashboard, workers: Sequence[Worker], further: Sequence[cloudwatch.IAlarm]) -> None:
+    alarms = [*(alarm for worker in workers for alarm in worker.alarms), *further]
     board.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms of the workers", alarms=alarms, width=FULL, height=5))
     queues = {worker.name: worker.work_queue for worker in workers if worker.work_queue is not None}
     board.add_widgets(
@@ -91,15 +119,11 @@ def services_dashboard(scope: Construct, deployment: str, workers: Sequence[Work
             )
         )
     )
-    board.add_widgets(
-        _graph("Deliveries of the bus", [over_all_subscribers(metric) for metric in DELIVERIES]),
-        _graph("Age of the bus's backlog (ms)", [over_all_subscribers("ApproximateBacklogAge", "MAX")]),
-    )
+
+
+def _dead_letters(workers: Sequence[Worker]) -> cloudwatch.GraphWidget:
     dead = {name: queue for worker in workers for name, queue in worker.dead_letters.items()}
-    board.add_widgets(
-        _graph("Dead letters", [_waiting(name, queue) for name, queue in dead.items()]),
-        _graph("Rows at work", _own(deployment, WORK, MINUTE)),
-    )
+    return _graph("Dead letters", [_waiting(name, queue) for name, queue in dead.items()])
 
 
 def _dashboard(scope: Construct, construct_id: str, name: str, shown: Duration) -> cloudwatch.Dashboard:

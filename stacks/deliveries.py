@@ -19,8 +19,14 @@ from constructs import Construct
 
 from stacks.alarms import Alarms
 from stacks.bus import BusRetry, EventBus
-from stacks.delivery import DeadLetters, Opened, on_asynchronous_failure, without_asynchronous_retries
-from stacks.queues import dead_letter_queue, work_queue
+from stacks.delivery import (
+    DeadLetters,
+    Opened,
+    drive_by_queue,
+    on_asynchronous_failure,
+    without_asynchronous_retries,
+)
+from stacks.queues import READING, dead_letter_queue, work_queue
 from stacks.retries import Layer
 
 LONGEST_DIRECT_DELIVERY_S = 30
@@ -175,10 +181,7 @@ class QueueDelivery:
         )
 
     def connect(self, scope: Construct, name: str, function: lambda_.IFunction, opened: Opened, alarms: Alarms) -> None:
-        work = opened.work
-        if work is None:
-            raise ValueError(f"worker {name}: a queue delivery needs the queue that its open() made")
-        without_asynchronous_retries(scope, function)
+        work = drive_by_queue(scope, name, function, opened, batch_size=self.batch_size, concurrency=self.concurrency)
         self.bus.subscribe(
             scope,
             name=self.subscriber_name,
@@ -187,16 +190,6 @@ class QueueDelivery:
             target_action="sqs:SendMessage",
             dead_letters=opened.queue(f"{name}-subscriber-dlq"),
             retry=self.retry,
-        )
-        lambda_.EventSourceMapping(
-            scope,
-            "Mapping",
-            target=function,
-            event_source_arn=work.queue_arn,
-            batch_size=self.batch_size,
-            max_concurrency=self.concurrency,
-            # Without it one failed message brings the whole batch back.
-            report_batch_item_failures=True,
         )
         alarms.queue_lag(name, work)
 
@@ -214,8 +207,7 @@ def _subscriber_dlq(scope: Construct, target: str) -> DeadLetters:
 
 def _queue_statements(work: sqs.Queue, dead_letters: sqs.Queue) -> list[iam.PolicyStatement]:
     """Read the queue, hide a message for longer, put one back, and move one to the dead-letter queue at once."""
-    reading = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"]
     return [
-        iam.PolicyStatement(actions=[*reading, "sqs:SendMessage"], resources=[work.queue_arn]),
+        iam.PolicyStatement(actions=[*READING, "sqs:SendMessage"], resources=[work.queue_arn]),
         iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[dead_letters.queue_arn]),
     ]

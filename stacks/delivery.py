@@ -72,3 +72,23 @@ def without_asynchronous_retries(scope: Construct, function: lambda_.IFunction) 
     lambda_.CfnEventInvokeConfig(
         scope, "Asynchronous", function_name=function.function_name, qualifier="$LATEST", maximum_retry_attempts=0
     )
+
+
+def drive_by_queue(
+    scope: Construct, name: str, function: lambda_.IFunction, opened: Opened, *, batch_size: int, concurrency: int
+) -> sqs.Queue:
+    """Have the worker's queue drive its function, and nothing else retry it; returns that queue."""
+    if opened.work is None:
+        raise ValueError(f"worker {name}: a queue delivery needs the queue that its open() made")
+    without_asynchronous_retries(scope, function)
+    lambda_.EventSourceMapping(
+        scope,
+        "Mapping",
+        target=function,
+        event_source_arn=opened.work.queue_arn,
+        batch_size=batch_size,
+        max_concurrency=concurrency,
+        # Without it one failed message brings the whole batch back.
+        report_batch_item_failures=True,
+    )
+    return opened.work

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aws_cdk import App, Environment, RemovalPolicy, Validations
 from cdk_nag import AwsSolutionsChecks, ServerlessChecks
 
@@ -11,6 +13,7 @@ from stacks.classification import ClassificationStack
 from stacks.messaging import MessagingStack
 from stacks.observability import ObservabilityStack
 from stacks.permissions import Resources
+from stacks.refunds import RefundStack
 from stacks.retries import Retries
 from stacks.settings import Settings
 from stacks.storage import StorageStack
@@ -47,13 +50,11 @@ def _add_stacks(app: App, settings: Settings, bundler: Bundler) -> list[Retries]
         log_retention_days=settings.log_retention_days,
         removal_policy=RemovalPolicy.DESTROY if settings.ephemeral else RemovalPolicy.RETAIN,
     )
-    ClassificationStack(
-        app,
-        f"{settings.name}Classification",
-        settings=settings,
-        use=Resources(storage.storage, messaging.bus, messaging.alerts, messaging.alerts_key),
-        shared=shared,
-        env=env,
-    )
+    use = Resources(storage.storage, messaging.bus, messaging.alerts, messaging.alerts_key)
+    ClassificationStack(app, f"{settings.name}Classification", settings=settings, use=use, shared=shared, env=env)
+    if settings.refunds:
+        # An asset belongs to one stack; what is built is the same, and uploaded once.
+        beside = replace(shared, code=bundler.code())
+        RefundStack(app, f"{settings.name}Refund", settings=settings, use=use, shared=beside, env=env)
     ObservabilityStack(app, f"{settings.name}Observability", settings=settings, alerts=messaging.alerts, env=env)
     return shared.retries

@@ -14,6 +14,9 @@ WORK_KEPT = Duration.days(7)
 VISIBILITY_PER_TIMEOUT = 6
 """AWS: set the visibility timeout to six times the function's (Lambda developer guide, "Using Lambda with SQS")."""
 
+READING = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility")
+"""What a function needs of a queue that drives it: Lambda polls as the function, which hides a message for longer."""
+
 
 def dead_letter_queue(scope: Construct, construct_id: str) -> sqs.Queue:
     """A queue only failures are written to: SSE-SQS, TLS only."""

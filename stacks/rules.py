@@ -93,6 +93,22 @@ def names() -> Rule:
     return Rule("column names, separated by commas, each once", read)
 
 
+def limits() -> Rule:
+    """Amounts by currency, as one text. Which codes are currencies the functions know, and refuse the others."""
+
+    def read(given: object) -> str:
+        if not isinstance(given, str):
+            raise ValueError
+        parts = [part.strip() for part in given.split(",") if part.strip()]
+        if not all(re.fullmatch(r"[A-Z]{3}=[0-9]{1,12}", part) for part in parts):
+            raise ValueError
+        if len({part[:3] for part in parts}) != len(parts):
+            raise ValueError
+        return ",".join(parts)
+
+    return Rule("amounts in minor units by currency, each currency once, such as EUR=5000,JPY=8000, or nothing", read)
+
+
 def tick() -> Rule:
     def read(given: object) -> int:
         value = _as_int(given)

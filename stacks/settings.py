@@ -13,7 +13,7 @@ from typing import Any
 
 from stacks.contradictions import SettingRefusedError, refuse_contradictions
 from stacks.regions import REGION_VARIABLES, REGIONS_WITH_THE_BUS
-from stacks.rules import Rule, flag, names, one_of, seconds, text, tick, whole, whole_of
+from stacks.rules import Rule, flag, limits, names, one_of, seconds, text, tick, whole, whole_of
 
 __all__ = ["SettingRefusedError", "Settings", "read_settings"]
 
@@ -87,6 +87,24 @@ class Settings:
     max_sweeps: int = _setting(3, whole(1, 100))
     object_sweep_s: int = _setting(900, whole(1, 86_400, "seconds"))
     object_grace_s: int = _setting(300, whole(1, 86_400, "seconds"))
+
+    refunds: bool = _setting(True, flag())  # noqa: FBT003
+    refund_limits: str = _setting("", limits())
+    stripe_secret_name: str = _setting(
+        "prospect-uploader/stripe", text(r"[A-Za-z0-9/_+=.@-]{1,256}", "the name of a secret in Secrets Manager")
+    )
+    stripe_api_base: str = _setting("", text(r"https?://\S+|", "an http or https address"))
+    stripe_keys_retention_s: int = _setting(86_400, whole(0, 30 * 86_400, "seconds"))
+    provider_deadline_s: float = _setting(20.0, seconds(1, 300))
+    # The bus waits at most 30 s for a function, and a gateway's caller hardly longer.
+    refund_timeout_s: int = _setting(28, whole(1, 29, "seconds"))
+    refund_queue_timeout_s: int = _setting(120, whole(1, 900, "seconds"))
+    refund_batch_size: int = _setting(5, whole(1, 10))
+    refund_settle_s: int = _setting(900, whole(0, 86_400, "seconds"))
+    refund_abandoned_s: int = _setting(900, whole(0, 86_400, "seconds"))
+    refund_unknown_alarm_s: int = _setting(3600, whole(60, 7 * 86_400, "seconds"))
+    reconcile_s: int = _setting(300, tick())
+    reconcile_timeout_s: int = _setting(300, whole(1, 900, "seconds"))
 
     upload_retention_days: int = _setting(400, whole(1, 3650))
     outcome_retention_days: int = _setting(400, whole(1, 3650))

@@ -15,6 +15,7 @@ from stacks.settings import Settings
 UPLOADS = "uploads/"
 RESULTS = "results/"
 ATTENTION_INDEX = "attention"
+OPEN_INDEX = "open-actions"
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Storage:
     bucket_arn: str
     prospects: dynamodb.Table
     idempotency: dynamodb.Table
+    refund_ledger: dynamodb.Table
 
 
 class StorageStack(Stack):
@@ -38,10 +40,12 @@ class StorageStack(Stack):
             bucket_arn=self.export_value(bucket.bucket_arn, name=f"{construct_id}-UploadsBucketArn"),
             prospects=self._prospects(),
             idempotency=self._idempotency(),
+            refund_ledger=self._refund_ledger(),
         )
         CfnOutput(self, "UploadsBucketName", value=self.storage.bucket.bucket_name)
         CfnOutput(self, "ProspectsTableName", value=self.storage.prospects.table_name)
         CfnOutput(self, "IdempotencyTableName", value=self.storage.idempotency.table_name)
+        CfnOutput(self, "RefundLedgerTableName", value=self.storage.refund_ledger.table_name)
 
     def _bucket(self) -> s3.Bucket:
         kept = Duration.days(self._settings.file_retention_days)
@@ -95,7 +99,21 @@ class StorageStack(Stack):
     def _idempotency(self) -> dynamodb.Table:
         return self._table("Idempotency", partition_key="id", ttl="expiration")
 
-    def _table(self, construct_id: str, *, partition_key: str, sort_key: str | None = None, ttl: str) -> dynamodb.Table:
+    def _refund_ledger(self) -> dynamodb.Table:
+        """Nothing in it expires: a refund that was forgotten could be paid again."""
+        table = self._table("RefundLedger", partition_key="row_id")
+        # Sparse: an approved action carries the attribute until it is refunded or finally failed.
+        table.add_global_secondary_index(
+            index_name=OPEN_INDEX,
+            partition_key=_text("open"),
+            sort_key=dynamodb.Attribute(name="decided_at", type=dynamodb.AttributeType.NUMBER),
+            projection_type=dynamodb.ProjectionType.ALL,
+        )
+        return table
+
+    def _table(
+        self, construct_id: str, *, partition_key: str, sort_key: str | None = None, ttl: str | None = None
+    ) -> dynamodb.Table:
         return dynamodb.Table(
             self,
             construct_id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from functions.effects.outcomes import Outcome
 from functions.effects.record import EffectRecord
 from functions.effects.states import State
 from functions.refunds.model import Action
@@ -54,21 +55,17 @@ _SAYS: dict[Status, str] = {
 def answer_of(action: Action, record: EffectRecord, *, fresh: bool, now: float) -> Answer:
     """The answer that a stored record gives. `fresh`: this call made the attempt."""
     status = _status(record, fresh=fresh)
-    outcome = record.outcome
-    reason = outcome.reason if outcome and status in {"not_started", "unknown", "failed"} else ""
-    if status == "in_progress":
-        wait = max(1, round(record.lease_until - now) + 1)
-    else:
-        wait = (outcome.retry_after_s or 0) if outcome and status == "not_started" else 0
-    happened = status in {"done", "already_done"} and outcome is not None
+    # A claimed record holds the outcome of no attempt.
+    outcome = record.outcome or Outcome.succeeded({})
+    wait = round(record.lease_until - now) + 1 if status == "in_progress" else outcome.retry_after_s or 0
     return Answer(
         status=status,
         request_id=action.request_id,
-        refund_id=str(outcome.result.get("refund_id", "")) if happened and outcome else "",
-        reason=reason,
-        retry_after_s=wait,
+        refund_id=str(outcome.result.get("refund_id", "")),
+        reason=outcome.reason,
+        retry_after_s=max(0, wait),
         message=_SAYS[status].format(
-            money=money(action.amount_minor, action.currency), order=action.order_id, reason=reason
+            money=money(action.amount_minor, action.currency), order=action.order_id, reason=outcome.reason
         ),
     )
 

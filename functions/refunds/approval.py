@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from functions.clock import Clock, wall_clock
-from functions.refunds.errors import UnknownOrderError
+from functions.refunds.errors import InvalidRequestError, UnknownOrderError
 from functions.refunds.keys import check_order_id, check_request_id, derived_request_id, mint_request_id
 from functions.refunds.ledger import Ledger
 from functions.refunds.model import Action, Decision
-from functions.refunds.money import check_amount, check_currency
+from functions.refunds.money import check_amount, check_currency, money
+from functions.refunds.providers.stripe_amounts import stripe_amount
 
 POLICY = "policy"
 """Who decided, where no person did."""
@@ -57,12 +58,15 @@ class Approvals:
 
         Give a `request_id` (a minted one, or `wanted.derived_request_id`) to make repeating this call harmless: a
         repeat returns the first decision, whatever it was. Without one each call approves one more refund. Raises
-        KeyReusedError, UnknownOrderError and ExceedsPaidError; nothing was stored then.
+        KeyReusedError, UnknownOrderError, ExceedsPaidError and InvalidRequestError; nothing was stored then.
         """
         request_id = mint_request_id() if request_id is None else check_request_id(request_id)
         order = self._ledger.get_order(wanted.order_id)
         if order is None:
             raise UnknownOrderError(wanted.order_id)
+        if order.provider == "stripe" and stripe_amount(wanted.amount_minor, wanted.currency) is None:
+            amount = money(wanted.amount_minor, wanted.currency)
+            raise InvalidRequestError(f"Stripe cannot be told exactly {amount}; it counts in other units of it.")
         return self._ledger.decide(
             Action(
                 request_id=request_id,

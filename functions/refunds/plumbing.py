@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError
+
 from functions.crash_points import reach
 from functions.refunds.errors import LedgerBusyError
 
@@ -66,8 +68,8 @@ class LedgerPlumbing:
             reach(f"refunds.{operation}.before")
             try:
                 self._client.transact_write_items(TransactItems=items)
-            except self._client.exceptions.TransactionCanceledException as error:
-                _raise_unless_conflict(error.response.get("CancellationReasons", []), error)
+            except ClientError as error:
+                _raise_unless_conflict(error)
                 # Another transaction is at work on the same items, and boto3 does not repeat this one by itself.
                 self._sleep(random.uniform(0, min(_LONGEST_WAIT_S, 0.05 * 2**attempt)))
             else:
@@ -76,7 +78,8 @@ class LedgerPlumbing:
         raise LedgerBusyError
 
 
-def _raise_unless_conflict(reasons: list[dict[str, Any]], error: Exception) -> None:
+def _raise_unless_conflict(error: ClientError) -> None:
+    reasons: list[Any] = list(error.response.get("CancellationReasons", ()))
     codes = [reason.get("Code", "None") for reason in reasons]
     if "ConditionalCheckFailed" in codes:
         raise RefusedError(frozenset(n for n, code in enumerate(codes) if code == "ConditionalCheckFailed")) from None

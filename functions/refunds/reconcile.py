@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,15 +81,15 @@ class Reconciler:
         self._clock = clock
 
     def run(self, *, deadline: float) -> Reconciled:
-        """One pass over the open actions, the oldest first, for as long as the invocation lasts."""
-        looked: list[Looked] = []
-        complete = True
-        for action in self._ledger.open_actions():
+        """One pass over the open actions, for as long as the invocation lasts."""
+        actions, looked = list(self._ledger.open_actions()), []
+        # In no order: looks that take long must not keep the same others waiting in every pass.
+        random.shuffle(actions)
+        for action in actions:
             if deadline - self._clock() < self._call_s:
-                complete = False
                 break
             looked.append(self._guarded_look(action, deadline))
-        return Reconciled(tuple(looked), complete)
+        return Reconciled(tuple(looked), complete=len(looked) == len(actions))
 
     def _guarded_look(self, action: Action, deadline: float) -> Looked:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from functions.effects.record import EffectRecord
@@ -13,6 +14,13 @@ from functions.refunds.request import RefundRequest
 Standing = Literal["denied", "not_started", "intended", "done", "failed", "unknown"]
 
 
+_OPEN_RECORDS: Mapping[State, Standing] = {
+    State.CLAIMED: "intended",
+    State.UNKNOWN: "unknown",
+    State.RELEASED: "not_started",
+}
+
+
 def standing_of(action: Action, record: EffectRecord | None) -> Standing:
     """`not_started` also where an attempt ended certainly unpaid."""
     if action.decision == "DENY":
@@ -22,15 +30,9 @@ def standing_of(action: Action, record: EffectRecord | None) -> Standing:
         return "done"
     if record is None:
         return "not_started"
-    match record.state:
-        case State.CLAIMED:
-            return "intended"
-        case State.UNKNOWN:
-            return "unknown"
-        case State.DONE:
-            return "done" if record.reply.kind == "succeeded" else "failed"
-        case _:
-            return "not_started"
+    if record.state is State.DONE:
+        return "done" if record.reply.kind == "succeeded" else "failed"
+    return _OPEN_RECORDS[record.state]
 
 
 def approved(request: RefundRequest, action: Action | None) -> Action:

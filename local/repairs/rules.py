@@ -7,8 +7,10 @@ policy, fires schedules on a ten-second sweep, and leaves `version-id` out of S3
 from __future__ import annotations
 
 import contextvars
+import itertools
 import json
 import logging
+import re
 import time
 import uuid
 from typing import Any
@@ -23,12 +25,14 @@ from local.repairs.queues import QueueError, Queues
 logger = logging.getLogger(__name__)
 
 _EVENTS = "events.amazonaws.com"
+_RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
+_UNITS = {"minute": 1, "hour": 60, "day": 1440}
 _origin: contextvars.ContextVar[str] = contextvars.ContextVar("rule", default="")
 _version: contextvars.ContextVar[str | None] = contextvars.ContextVar("object_version", default=None)
 
 
 class Rules:
-    """Replaces how a rule reaches a Lambda target. `tick_s` is the period of every schedule, whatever it says."""
+    """Replaces how a rule reaches a Lambda target. `tick_s` stands for the minute of every schedule."""
 
     def __init__(
         self,
@@ -131,10 +135,11 @@ class Rules:
         self._metrics.count("AWS/Events", "InvocationsSentToDlq", dimensions)
 
     def _keep_time(self) -> None:
-        while True:
+        for minute in itertools.count(1):
             time.sleep(self._tick_s)
             for (account, region, key), rule in list(self._emulator.eventbridge._rules._data.items()):
-                if rule.get("ScheduleExpression") and rule.get("State") == "ENABLED":
+                period = _minutes(rule.get("ScheduleExpression") or "")
+                if period and minute % period == 0 and rule.get("State") == "ENABLED":
                     with self._emulator.responses.request_scope(account, region):
                         self._tick(account, region, key, rule)
 
@@ -164,3 +169,9 @@ class Rules:
                 self._emulator.eventbridge._invoke_target(target, event, rule)
             except Exception:
                 logger.exception("rule %s: the tick failed", rule["Name"])
+
+
+def _minutes(schedule: str) -> int:
+    """The period of a rate; any other schedule ticks every minute. 0: there is none."""
+    rate = _RATE.fullmatch(schedule)
+    return int(rate.group(1)) * _UNITS[rate.group(2)] if rate else int(bool(schedule))

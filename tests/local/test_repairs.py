@@ -30,14 +30,14 @@ def rule(target: Any, **properties: Any) -> dict[str, Any]:
     return {"Type": "AWS::Events::Rule", "Properties": {"Targets": targets, **properties}}
 
 
-def permission() -> dict[str, Any]:
+def permission(of_rule: str = "Rule") -> dict[str, Any]:
     return {
         "Type": "AWS::Lambda::Permission",
         "Properties": {
             "Action": "lambda:InvokeFunction",
             "FunctionName": arn("Function"),
             "Principal": "events.amazonaws.com",
-            "SourceArn": arn("Rule"),
+            "SourceArn": arn(of_rule),
         },
     }
 
@@ -161,6 +161,30 @@ def test_a_schedule_ticks_at_the_local_pace_and_never_meets_itself(toy: Toy) -> 
     got = [json.loads(toy.receive(outputs["Reports"])["Body"]) for _ in range(6)]
     toy.clients.client("events").disable_rule(Name=outputs["Rule"])
     assert got == ["begin", "end"] * 3
+
+
+@pytest.mark.parametrize("slow", ["rate(3 minutes)", "rate(1 hour)"])
+def test_a_slower_schedule_ticks_as_much_more_seldom(toy: Toy, slow: str) -> None:
+    code = REPORTING + 'def handler(event, context): report(event["resources"][0])'
+    resources = {
+        "Reports": queue(),
+        "Dlq": queue(),
+        "Role": working_role(),
+        "Function": function(code, Environment=REPORTS),
+        "Fast": rule(arn("Function"), ScheduleExpression="rate(1 minute)"),
+        "Slow": rule(arn("Function"), ScheduleExpression=slow),
+        "MayFast": permission("Fast"),
+        "MaySlow": permission("Slow"),
+    }
+    outputs = toy.deploy(
+        f"pace-{slow[5]}", resources, {"Reports": ref("Reports"), "Fast": arn("Fast"), "Slow": arn("Slow")}
+    )
+    got = [json.loads(toy.receive(outputs["Reports"])["Body"]) for _ in range(8)]
+    for name in ("Fast", "Slow"):
+        toy.clients.client("events").disable_rule(Name=outputs[name].rpartition("/")[2])
+    # A tick may be left out while the one before it runs, so the fast one is at least as fast as it should be slow.
+    assert got.count(outputs["Slow"]) <= (3 if "minutes" in slow else 1)
+    assert got.count(outputs["Fast"]) >= 5
 
 
 @pytest.fixture(scope="module")

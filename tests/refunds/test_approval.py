@@ -107,6 +107,15 @@ def test_refunds_are_of_known_orders_in_their_own_currency(world: World) -> None
     assert world.rows("action:") == []
 
 
+def test_an_amount_that_stripe_cannot_be_told_is_not_approved(world: World) -> None:
+    world.ledger.record_order(paid_order("K-1", 10_000, "KWD", provider="stripe", payment="ch_1"))
+    world.ledger.record_order(paid_order("K-2", 10_000, "KWD", provider="ledger", payment=""))
+    with pytest.raises(InvalidRequestError, match=r"5\.124 KWD"):
+        world.approvals.decide(Wanted("K-1", 5_124, "KWD"), "CONFIRM", actor="ann", why="x")
+    assert world.rows("action:") == []
+    world.approvals.decide(Wanted("K-2", 5_124, "KWD"), "CONFIRM", actor="ann", why="x")
+
+
 def test_what_was_paid_never_changes(world: World) -> None:
     paid = paid_order("A-1", 10_000, "EUR", provider="ledger", payment="")
     assert world.ledger.record_order(paid) == "recorded"

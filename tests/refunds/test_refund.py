@@ -73,7 +73,7 @@ def test_what_nobody_approved_or_somebody_denied_is_not_paid(world: World) -> No
     with pytest.raises(NotApprovedError):
         world.refund.run(request, deadline=world.now + 60)
     action = world.approve()
-    denied = world.approvals.decide(_wanted(), "DENY", actor="ann", why="no")
+    denied = world.deny()
     with pytest.raises(DeniedError):
         world.run(denied)
     assert world.rows() == []
@@ -89,9 +89,3 @@ def test_too_late_to_be_sure_of_the_end_nothing_is_sent_and_the_same_call_is_don
     assert world.rows() == []
     assert world.run(action).status == "done"
     assert len(world.rows()) == 1
-
-
-def _wanted() -> object:
-    from functions.refunds.approval import Wanted
-
-    return Wanted("A-1", 1_250, "EUR")

@@ -111,23 +111,21 @@ def test_a_refund_that_is_made_after_everybody_gave_up_is_found_and_not_made_twi
         assert stripe.standin.counts()["by_request_id"] == {action.request_id: 1}
 
 
-def test_within_the_keys_retention_a_look_that_missed_the_refund_cannot_pay_it_twice(world: World) -> None:
-    with paying(world, at_the_first_request({"drop": "after_applying"})) as stripe:
-        action = world.approve()
-        assert world.run(action).status == "unknown"
-        # A person is wrong about it: the same key on the repeat still pays nothing again.
-        world.resolve.resolve(action.request_id, "absent", actor="ann", reason="not in the dashboard")
-        assert world.run(action).status == "done"
-        assert stripe.standin.counts()["by_request_id"] == {action.request_id: 1}
-
-
-def test_after_the_keys_retention_a_repeat_is_sent_only_when_a_look_found_nothing(world: World) -> None:
-    with paying(world, at_the_first_request({"drop": "after_applying"})) as stripe:
+@pytest.mark.parametrize(
+    ("keys_retention_s", "later_s"),
+    [(DAY_S, 0.0), (DAY_S, DAY_S), (0.0, 0.0)],
+    ids=["the key is kept", "the key is forgotten", "there are no keys"],
+)
+def test_a_person_who_is_wrong_about_an_unknown_refund_pays_nothing_twice(
+    world: World, keys_retention_s: float, later_s: float
+) -> None:
+    dropped = at_the_first_request({"drop": "after_applying"})
+    with paying(world, dropped, keys_retention_s=keys_retention_s) as stripe:
         action = world.approve()
         assert world.run(action).status == "unknown"
         world.resolve.resolve(action.request_id, "absent", actor="ann", reason="not in the dashboard")
-        world.now += DAY_S
-        # The key is forgotten, so a repeat would pay again; the look finds what the person did not.
+        world.now += later_s
+        # While the key is kept it stops the repeat; without it, the look before the repeat finds what nobody saw.
         assert world.run(action).status == "done"
         assert stripe.standin.counts()["by_request_id"] == {action.request_id: 1}
     assert [row["refund_id"] for row in world.rows()] == ["re_standin_1"]

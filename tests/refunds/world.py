@@ -32,7 +32,7 @@ from functions.refunds.settings import ReconcileSettings
 NOW = 1_800_000_000.0
 INVOCATION_S = 60.0
 SETTINGS = ReconcileSettings(refund_ledger_table="refund-ledger", idempotency_table="idempotency")
-_WRITES = {"PutItem", "UpdateItem", "TransactWriteItems", "DeleteItem"}
+WRITES = {"PutItem", "UpdateItem", "TransactWriteItems", "DeleteItem"}
 
 
 class Aws:
@@ -41,12 +41,15 @@ class Aws:
     def __init__(self) -> None:
         self.dynamodb = boto3.resource("dynamodb", region_name="eu-west-1")
         self.requests: Counter[str] = Counter()
+        self.hook: Callable[[Callable[[], Any], str], Any] | None = None
         client: Any = self.dynamodb.meta.client
         lock, send = threading.RLock(), client._make_api_call
 
         def one_at_a_time(operation: str, arguments: dict[str, Any]) -> Any:
             with lock:
                 self.requests[operation] += 1
+                if self.hook is not None:
+                    return self.hook(lambda: send(operation, arguments), operation)
                 return send(operation, arguments)
 
         client._make_api_call = one_at_a_time
@@ -100,7 +103,7 @@ class World:
     @property
     def writes(self) -> int:
         """Write requests so far, refused ones included; a transaction is one."""
-        return sum(count for name, count in self._aws.requests.items() if name in _WRITES)
+        return sum(count for name, count in self._aws.requests.items() if name in WRITES)
 
     @property
     def refund(self) -> Refund:
@@ -148,6 +151,9 @@ class World:
     def approve(self, amount_minor: int = 1_250, order_id: str = "A-1", request_id: str | None = None) -> Action:
         wanted = Wanted(order_id, amount_minor, "EUR")
         return self.approvals.decide(wanted, "CONFIRM", actor="ann", why="asked for", request_id=request_id)
+
+    def deny(self, amount_minor: int = 1_250) -> Action:
+        return self.approvals.decide(Wanted("A-1", amount_minor, "EUR"), "DENY", actor="ann", why="no")
 
     def run(self, action: Action) -> Any:
         return self.refund.run(action.request, deadline=self.now + INVOCATION_S)

@@ -6,13 +6,25 @@ from collections.abc import Iterator
 
 from tests.calls import Call, Reach, Source
 
-SECRET = "arn:<name>:secretsmanager:<name>:<name>:secret:prospect-uploader/anthropic-??????"
-TABLES = {"functions.effects": "Idempotency", "functions.uploads": "Prospects"}
+SECRET = "arn:<name>:secretsmanager:<name>:<name>:secret:prospect-uploader/{}-??????"
+TABLES = {
+    "functions.effects": "Idempotency",
+    "functions.uploads": "Prospects",
+    "functions.refunds": "RefundLedger",
+}
 """The table that the modules of a folder work on."""
 
-INDEXES = {"ATTENTION_INDEX": "<name>/index/attention"}
+INDEXES = {"ATTENTION_INDEX": "<name>/index/attention", "OPEN_INDEX": "<name>/index/open-actions"}
+BY_INDEX_ALONE = {"functions.refunds.plumbing"}
+"""What queries the index that its caller names, and never the table."""
+
 PREFIXES = {"functions.intake.source": "<name>/uploads/*", "functions.finish.storage": "<name>/results/*"}
-QUEUES = {"QueueUrl=self._queue_url": "ClassifyQueue", "QueueUrl=self._dlq_url": "ClassifyDlq"}
+QUEUES = {
+    "functions.classify.queues": {"self._queue_url": "ClassifyQueue", "self._dlq_url": "ClassifyDlq"},
+    "functions.finish.work_queue": {"self._queue_url": "ClassifyQueue"},
+    "functions.refunds.adapters.inbox": {"self._queue_url": "Queue", "self._dlq_url": "QueueDlq"},
+}
+"""By the module that works on them, and by what it gives as QueueUrl."""
 
 TABLE_ACTIONS = {
     "get_item": "GetItem",
@@ -45,16 +57,16 @@ OTHERS = {
     "publish": ("sns:Publish Alerts", "kms:Decrypt AlertsKey", "kms:GenerateDataKey AlertsKey"),
     "list_object_versions": ("s3:ListBucketVersions Uploads",),
     "invoke": ("lambda:InvokeFunction IntakeFunction",),
-    "get_secret_value": (f"secretsmanager:GetSecretValue {SECRET}",),
 }
+"""Of calls that are about one resource wherever they are."""
 
 
-def called_by(source: Source, worker: str) -> set[str]:
-    """What a worker's handler can call, each as "action resource". KeyError: a call nobody has mapped yet."""
-    reach = Reach(source, f"functions.{worker}.handler")
-    found = {action for call in reach.calls() for action in _needed_by(call)}
-    for module, kinds in reach.transaction_kinds().items():
-        found |= {f"dynamodb:{IN_TRANSACTIONS[kind]} {_table(module)}" for kind in kinds}
+def called_by(source: Source, handler: str) -> set[str]:
+    """What a handler's module can call, each as "action resource". KeyError: a call nobody has mapped yet."""
+    reach = Reach(source, handler)
+    found = {action for call in reach.calls() for action in _needed_by(call, handler)}
+    for name, kinds in reach.transaction_kinds().items():
+        found |= {f"dynamodb:{IN_TRANSACTIONS[kind]} {_table(name)}" for kind in kinds}
     return found | {f"dynamodb:Query {INDEXES[index]}" for index in reach.arguments_named("IndexName")}
 
 
@@ -62,9 +74,11 @@ def _table(module: str) -> str:
     return TABLES[module.rpartition(".")[0]]
 
 
-def _needed_by(call: Call) -> Iterator[str]:
+def _needed_by(call: Call, handler: str) -> Iterator[str]:
     if call.operation == "transact_write_items":
         # Allowed by the actions it consists of.
+        return
+    if call.operation == "query" and call.module in BY_INDEX_ALONE:
         return
     if call.operation in TABLE_ACTIONS:
         yield f"dynamodb:{TABLE_ACTIONS[call.operation]} {_table(call.module)}"
@@ -73,8 +87,10 @@ def _needed_by(call: Call) -> Iterator[str]:
     elif call.operation in OBJECT_ACTIONS:
         yield f"s3:{OBJECT_ACTIONS[call.operation]} {PREFIXES[call.module]}"
     elif call.operation in QUEUE_ACTIONS:
-        queue = next(queue for argument, queue in QUEUES.items() if argument in call.arguments)
+        queue = next(queue for url, queue in QUEUES[call.module].items() if f"QueueUrl={url}" in call.arguments)
         yield f"sqs:{QUEUE_ACTIONS[call.operation]} {queue}"
+    elif call.operation == "get_secret_value":
+        yield f"secretsmanager:GetSecretValue {SECRET.format('stripe' if '.refunds.' in handler else 'anthropic')}"
     else:
         yield from OTHERS[call.operation]
 

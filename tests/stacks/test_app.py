@@ -46,6 +46,7 @@ def test_it_synthesizes_offline_without_an_account_and_says_that_the_code_is_alo
         "ProspectUploaderStorage",
         "ProspectUploaderMessaging",
         "ProspectUploaderClassification",
+        "ProspectUploaderRefund",
         "ProspectUploaderObservability",
     }
     assert json.loads((tmp_path / "validation-report.json").read_text())["pluginReports"] == []

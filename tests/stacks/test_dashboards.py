@@ -61,12 +61,12 @@ def named(templates: Templates, dashboard: Resource, namespace: str, metric: str
     }
 
 
-def test_there_is_one_for_the_business_and_one_for_the_services_named_by_the_deployment(
+def test_there_is_one_for_the_business_for_the_services_and_for_refunds_named_by_the_deployment(
     each_templates: Templates,
 ) -> None:
     deployment = each_templates.of_type("AWS::EventsV2::EventBus")[0].properties["Name"]
     names = {each.properties["DashboardName"] for each in each_templates.of_type("AWS::CloudWatch::Dashboard")}
-    assert names == {f"{deployment}-business", f"{deployment}-services"}
+    assert names == {f"{deployment}-{kind}" for kind in ("business", "services", "refunds")}
 
 
 def test_the_business_sees_uploads_rows_and_cost_of_its_own_deployment(each_templates: Templates) -> None:
@@ -83,9 +83,16 @@ def test_the_business_sees_uploads_rows_and_cost_of_its_own_deployment(each_temp
     assert set(expressions(dashboard)) == {"spent / 1000000"}
 
 
-def test_the_services_show_every_queue_function_and_dead_letter_queue(each_templates: Templates) -> None:
-    dashboard = board(each_templates, "services")
-    mappings = each_templates.of_type("AWS::Lambda::EventSourceMapping")
+@pytest.mark.parametrize("kind", ["services", "refunds"])
+def test_every_queue_function_and_dead_letter_queue_of_a_stack_is_on_its_dashboard(
+    each_templates: Templates, kind: str
+) -> None:
+    dashboard = board(each_templates, kind)
+
+    def of_the_stack(resource_type: str) -> list[Resource]:
+        return [each for each in each_templates.of_type(resource_type) if each.stack == dashboard.stack]
+
+    mappings = of_the_stack("AWS::Lambda::EventSourceMapping")
     worked_on = {each_templates.named(each.properties["EventSourceArn"], each) for each in mappings}
     for metric in (
         "ApproximateAgeOfOldestMessage",
@@ -93,9 +100,9 @@ def test_the_services_show_every_queue_function_and_dead_letter_queue(each_templ
         "ApproximateNumberOfMessagesDelayed",
     ):
         assert named(each_templates, dashboard, "AWS/SQS", metric) == worked_on
-    every_queue = set(each_templates.of_type("AWS::SQS::Queue"))
+    every_queue = set(of_the_stack("AWS::SQS::Queue"))
     assert named(each_templates, dashboard, "AWS/SQS", "ApproximateNumberOfMessagesVisible") == every_queue
-    functions = set(each_templates.of_type("AWS::Lambda::Function"))
+    functions = set(of_the_stack("AWS::Lambda::Function"))
     for metric in ("Errors", "Throttles", "Duration", "ConcurrentExecutions"):
         assert named(each_templates, dashboard, "AWS/Lambda", metric) == functions
 
@@ -112,14 +119,15 @@ def test_the_bus_is_shown_without_naming_a_dimension_value(each_templates: Templ
     ]
 
 
-def test_the_services_show_which_alarms_of_the_workers_are_red(each_templates: Templates) -> None:
-    dashboard = board(each_templates, "services")
+@pytest.mark.parametrize("kind", ["services", "refunds"])
+def test_it_shows_which_alarms_of_its_stack_are_red(each_templates: Templates, kind: str) -> None:
+    dashboard = board(each_templates, kind)
     (alarms,) = [each for each in widgets(dashboard) if each["type"] == "alarm"]
     shown = {each_templates.named(json.loads(arn), dashboard) for arn in alarms["properties"]["alarms"]}
     assert shown == {each for each in each_templates.of_type("AWS::CloudWatch::Alarm") if each.stack == dashboard.stack}
 
 
-@pytest.mark.parametrize("kind", ["business", "services"])
+@pytest.mark.parametrize("kind", ["business", "services", "refunds"])
 def test_widgets_fill_the_width_and_lie_side_by_side(templates: Templates, kind: str) -> None:
     rows: dict[int, list[tuple[int, int]]] = {}
     for widget in widgets(board(templates, kind)):
@@ -131,7 +139,10 @@ def test_widgets_fill_the_width_and_lie_side_by_side(templates: Templates, kind:
 
 
 def test_no_stack_reads_a_name_from_the_workers_stack_so_that_a_worker_can_be_removed(templates: Templates) -> None:
-    exported = [name for name, each in templates.outputs.items() if "Classification." in name and "Export" in each]
+    workers = ("Classification.", "Refund.")
+    exported = [
+        name for name, each in templates.outputs.items() if "Export" in each and any(stack in name for stack in workers)
+    ]
     assert exported == []
 
 

@@ -60,8 +60,11 @@ def test_a_subscribers_delivery_role_may_write_to_target_and_dead_letter_queue(e
     for subscriber in each_templates.of_type("AWS::EventsV2::Subscriber"):
         invoke = subscriber.properties["InvokeConfiguration"]
         role = each_templates.named(invoke["RoleArn"], subscriber)
-        for arn in (invoke["TargetArn"], subscriber.properties["OnFailureConfiguration"]["Arn"]):
-            assert each_templates.may(role, "sqs:SendMessage", each_templates.named(arn, subscriber))
+        dead_letters = each_templates.named(subscriber.properties["OnFailureConfiguration"]["Arn"], subscriber)
+        target = each_templates.named(invoke["TargetArn"], subscriber)
+        to_the_target = {"AWS::SQS::Queue": "sqs:SendMessage", "AWS::Lambda::Function": "lambda:InvokeFunction"}
+        assert each_templates.may(role, to_the_target[target.type], target)
+        assert each_templates.may(role, "sqs:SendMessage", dead_letters)
 
 
 def test_a_delivery_role_is_complete_before_its_subscriber_exists(each_templates: Templates) -> None:
@@ -114,20 +117,20 @@ def test_every_queue_is_either_worked_on_or_holds_dead_letters(each_templates: T
     assert not worked_on & dead
 
 
-def test_the_output_lists_every_dead_letter_queue_under_its_name(templates: Templates) -> None:
-    output = templates.outputs["ProspectUploaderClassification.DeadLetterQueues"]
-    separator, pairs = output["Value"]["Fn::Join"]
-    assert separator == ","
-    names = [pair["Fn::Join"][1][0] for pair in pairs]
+def test_the_outputs_list_every_dead_letter_queue_under_its_name(templates: Templates) -> None:
+    names, listed_queues = [], set()
+    for output in ("Classification.DeadLetterQueues", "Refund.RefundDeadLetterQueues"):
+        found = templates.outputs[f"ProspectUploader{output}"]
+        separator, pairs = found["Value"]["Fn::Join"]
+        assert separator == ","
+        names += [pair["Fn::Join"][1][0].removesuffix("=") for pair in pairs]
+        listed_queues |= {(found["Stack"], pair["Fn::Join"][1][1]["Ref"]) for pair in pairs}
     assert sorted(names) == [
-        "classify-dlq=",
-        "classify-subscriber-dlq=",
-        "finish-failures=",
-        "finish-rule-dlq=",
-        "intake-failures=",
-        "intake-rule-dlq=",
+        *("classify-dlq", "classify-subscriber-dlq", "finish-failures", "finish-rule-dlq"),
+        *("intake-failures", "intake-rule-dlq"),
+        *("refund-approve-failures", "refund-bus-subscriber-dlq", "refund-queue-dlq", "refund-reconcile-failures"),
+        *("refund-reconcile-rule-dlq", "refund-tool-failures"),
     ]
-    listed_queues = {(output["Stack"], pair["Fn::Join"][1][1]["Ref"]) for pair in pairs}
     assert listed_queues == {(queue.stack, queue.logical_id) for queue in dead_letter_queues(templates)}
 
 

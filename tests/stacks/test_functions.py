@@ -4,31 +4,47 @@ from __future__ import annotations
 
 import pytest
 
+from functions.refunds.adapters.settings import BusSettings, InboxSettings, PassSettings
+from functions.refunds.settings import ApprovalSettings, ReconcileSettings, RefundSettings
 from functions.settings import ClassifySettings, Environment, FinishSettings, IntakeSettings
 from stacks.regions import REGIONS_WITH_THE_BUS
 from tests.stacks.templates import Templates
 
-SETTINGS: dict[str, type[Environment]] = {
-    "intake": IntakeSettings,
-    "classify": ClassifySettings,
-    "finish": FinishSettings,
+SETTINGS: dict[str, tuple[type[Environment], ...]] = {
+    "intake": (IntakeSettings,),
+    "classify": (ClassifySettings,),
+    "finish": (FinishSettings,),
+    "refund-tool": (RefundSettings,),
+    "refund-queue": (RefundSettings, InboxSettings),
+    "refund-bus": (RefundSettings, BusSettings),
+    "refund-reconcile": (ReconcileSettings, PassSettings),
+    "refund-approve": (ApprovalSettings,),
 }
+HANDLERS = {
+    **{name: f"functions.{name}.handler.handler" for name in ("intake", "classify", "finish")},
+    **{
+        f"refund-{name}": f"functions.refunds.handlers.{name}.handler"
+        for name in ("tool", "queue", "bus", "reconcile", "approve")
+    },
+}
+SET_WHERE_IT_IS_NOT_STRIPES_OWN = {"STRIPE_API_BASE"}
 FOR_POWERTOOLS = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE"}
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_setting_of_a_function_is_one_of_its_environment_variables(each_templates: Templates, name: str) -> None:
     variables = each_templates.worker_functions()[name].properties["Environment"]["Variables"]
-    assert variables.keys() - FOR_POWERTOOLS == {field.upper() for field in SETTINGS[name].model_fields}
+    wanted = {field.upper() for each in SETTINGS[name] for field in each.model_fields}
+    assert variables.keys() - FOR_POWERTOOLS == wanted - SET_WHERE_IT_IS_NOT_STRIPES_OWN
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_function_accepts_the_environment_it_is_given(each_templates: Templates, name: str) -> None:
     variables = each_templates.worker_functions()[name].properties["Environment"]["Variables"]
     known = {key: value if isinstance(value, str) else "known-after-deployment" for key, value in variables.items()}
-    settings = SETTINGS[name].from_env(known)
-    unset = {field for field in SETTINGS[name].model_fields if known[field.upper()] == ""}
-    assert settings.model_fields_set == SETTINGS[name].model_fields.keys() - unset
+    for kind in SETTINGS[name]:
+        unset = {field for field in kind.model_fields if known.get(field.upper(), "") == ""}
+        assert kind.from_env(known).model_fields_set == kind.model_fields.keys() - unset
 
 
 def test_the_columns_and_the_model_reach_intake_as_they_were_set(templates: Templates) -> None:
@@ -57,7 +73,7 @@ def test_no_function_reserves_concurrency_because_a_new_account_has_little(each_
 
 def test_handlers_are_the_ones_of_the_folders(templates: Templates) -> None:
     handlers = {name: each.properties["Handler"] for name, each in templates.worker_functions().items()}
-    assert handlers == {name: f"functions.{name}.handler.handler" for name in SETTINGS}
+    assert handlers == HANDLERS
 
 
 def test_all_functions_share_one_asset(templates: Templates) -> None:
@@ -78,11 +94,15 @@ def test_intake_is_started_by_objects_created_under_uploads_in_our_bucket_only(t
 
 
 @pytest.mark.parametrize(("fixture", "rate"), [("templates", "rate(1 minute)"), ("other_templates", "rate(2 minutes)")])
-def test_finish_ticks_as_often_as_set(request: pytest.FixtureRequest, fixture: str, rate: str) -> None:
+def test_finish_and_the_reconciler_tick_as_set(request: pytest.FixtureRequest, fixture: str, rate: str) -> None:
     found: Templates = request.getfixturevalue(fixture)
-    (rule,) = [each for each in found.of_type("AWS::Events::Rule") if "ScheduleExpression" in each.properties]
-    assert rule.properties["ScheduleExpression"] == rate
-    assert found.named(rule.properties["Targets"][0]["Arn"], rule) == found.worker_functions()["finish"]
+    schedules = {
+        found.named(rule.properties["Targets"][0]["Arn"], rule): rule.properties["ScheduleExpression"]
+        for rule in found.of_type("AWS::Events::Rule")
+        if "ScheduleExpression" in rule.properties
+    }
+    functions = found.worker_functions()
+    assert schedules == {functions["finish"]: rate, functions["refund-reconcile"]: "rate(5 minutes)"}
 
 
 def test_the_regions_are_those_where_the_installed_sdk_knows_the_bus() -> None:

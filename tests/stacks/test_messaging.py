@@ -11,10 +11,21 @@ def test_the_bus_keeps_events_for_as_long_as_set(templates: Templates) -> None:
 
 
 def test_classify_gets_row_events_and_no_others(templates: Templates) -> None:
-    (subscriber,) = templates.of_type("AWS::EventsV2::Subscriber")
-    (only,) = subscriber.properties["FilterConfiguration"]["Filters"]
+    only = filter_of(templates, "ProspectUploader-classify")
     assert only["Scope"] == "DATA"
     assert only["Pattern"] == '{"source": ["prospect-uploader"], "detail-type": ["prospect.submitted"]}'
+
+
+def test_the_refund_worker_gets_refund_events_from_whichever_agent_and_no_others(templates: Templates) -> None:
+    only = filter_of(templates, "ProspectUploader-refunds")
+    assert (only["Scope"], only["Pattern"]) == ("DATA", '{"detail-type": ["refund.requested"]}')
+
+
+def filter_of(templates: Templates, name: str) -> dict[str, str]:
+    (subscriber,) = [each for each in templates.of_type("AWS::EventsV2::Subscriber") if each.properties["Name"] == name]
+    (only,) = subscriber.properties["FilterConfiguration"]["Filters"]
+    found: dict[str, str] = only
+    return found
 
 
 def test_the_topics_key_is_ours_rotates_and_serves_alarms_and_events(each_templates: Templates) -> None:
@@ -61,5 +72,12 @@ def test_the_outputs_the_command_line_reads_are_there(templates: Templates) -> N
         "Classification.FinishFunctionName",
         "Classification.ClassifyQueueUrl",
         "Classification.DeadLetterQueues",
+        "Storage.RefundLedgerTableName",
+        "Refund.RefundToolFunctionName",
+        "Refund.RefundApproveFunctionName",
+        "Refund.RefundReconcileFunctionName",
+        "Refund.RefundQueueUrl",
+        "Refund.RefundStateMachineArn",
+        "Refund.RefundDeadLetterQueues",
     ):
         assert templates.outputs[f"ProspectUploader{name}"]["Value"]

@@ -19,6 +19,7 @@ from functions.finish.counting import FINISHED, GIVEN_UP, PAUSED, SWEPT
 from functions.intake.admission import Waiting
 from functions.intake.counting import ADMITTED, DAY_CEILING, REFUSED, WAITING, counts_of
 from functions.metrics import write_counts
+from functions.refunds.adapters import paying, schedule
 from functions.uploads.model import Upload
 from tests.stacks.templates import Resource, Templates
 from tests.stacks.test_dashboards import metrics
@@ -29,6 +30,25 @@ HEARD_OF = {"unknown", "failed", "given_up", "malformed", "error", "self_trigger
 
 INTAKE_COUNTS = {ADMITTED, WAITING, REFUSED, DAY_CEILING}
 FINISH_COUNTS = {FINISHED, PAUSED, SWEPT, GIVEN_UP}
+
+PAID_COUNTS = {*paying.COUNTED_AS.values(), paying.KEYS_REUSED, paying.REFUSED}
+REFUND_COUNTS = {
+    "refund-tool": PAID_COUNTS,
+    "refund-queue": {*PAID_COUNTS, paying.ERRORS},
+    "refund-bus": {*PAID_COUNTS, paying.MALFORMED, paying.STOPPED},
+    "refund-reconcile": {
+        *(PAID_COUNTS - {paying.KEYS_REUSED, paying.REFUSED}),
+        *(schedule.UNKNOWN_TOO_LONG, schedule.NOT_BEGUN, schedule.CUT, schedule.LOOK_FAILED, schedule.JOINED),
+    },
+}
+"""Every metric that a refund worker writes, each by itself."""
+
+RINGS = {
+    "refund-tool": {"KeysReused", "RefundsFailed"},
+    "refund-queue": {"KeysReused", "RefundErrors"},
+    "refund-bus": {"KeysReused", "RefundsFailed", "RefundsRefused", "EventsMalformed", "EventsStopped"},
+    "refund-reconcile": {"RefundsUnknownTooLong", "RefundsNotBegun", "RefundsFailed", "PassesCut"},
+}
 
 Metric = tuple[str, str, tuple[tuple[str, str], ...]]
 """Namespace, name, and the dimensions with their values: together they are what CloudWatch tells metrics apart by."""
@@ -143,6 +163,16 @@ def test_finish_rings_for_rows_that_the_sweep_gave_up_alone(
     assert not watched & told_of("finish", each_templates, monkeypatch, dict.fromkeys(FINISH_COUNTS - {GIVEN_UP}, 1))
 
 
+@pytest.mark.parametrize("worker", REFUND_COUNTS)
+def test_a_refund_worker_rings_for_what_nobody_else_tells(
+    each_templates: Templates, monkeypatch: pytest.MonkeyPatch, worker: str
+) -> None:
+    watched = of_worker(own_alarms(each_templates), worker)
+    assert {name for _, name, _ in watched} == RINGS[worker]
+    # And none waits for a metric that is never emitted.
+    assert watched <= told_of(worker, each_templates, monkeypatch, dict.fromkeys(REFUND_COUNTS[worker], 1))
+
+
 def test_every_alarm_on_an_own_metric_is_of_one_of_the_workers(each_templates: Templates) -> None:
     watched = own_alarms(each_templates)
     assert set().union(*(of_worker(watched, name) for name in each_templates.worker_functions())) == watched.keys()
@@ -152,7 +182,7 @@ def test_no_dashboard_shows_an_own_metric_that_nobody_writes(
     each_templates: Templates, handler: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = set().union(*(emitted_by(handler, result) for result in results().values()))
-    for worker, names in (("intake", INTAKE_COUNTS), ("finish", FINISH_COUNTS)):
+    for worker, names in (("intake", INTAKE_COUNTS), ("finish", FINISH_COUNTS), *REFUND_COUNTS.items()):
         written |= told_of(worker, each_templates, monkeypatch, dict.fromkeys(names, 1))
     shown = {
         (space, name, ((dimension, value),))

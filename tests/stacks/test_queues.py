@@ -29,7 +29,12 @@ def test_a_message_is_hidden_for_six_times_the_timeout_of_the_function_it_drives
 
 def test_requests_in_flight_are_never_more_than_the_setting(templates: Templates, other_templates: Templates) -> None:
     for found, in_flight in ((templates, 20), (other_templates, 5)):
-        (mapping,) = found.of_type("AWS::Lambda::EventSourceMapping")
+        classify = found.worker_functions()["classify"]
+        (mapping,) = [
+            each
+            for each in found.of_type("AWS::Lambda::EventSourceMapping")
+            if found.named(each.properties["FunctionName"], each) == classify
+        ]
         concurrency = mapping.properties["ScalingConfig"]["MaximumConcurrency"]
         assert concurrency >= 2
         assert in_flight - concurrency < mapping.properties["BatchSize"] * concurrency <= in_flight

@@ -52,10 +52,30 @@ WRONG = [
     ("object_sweep_s", 0, "a whole number from 1 to 86400 seconds"),
     ("object_grace_s", "soon", "a whole number from 1 to 86400 seconds"),
     ("bus_retention_days", 366, "a whole number from 1 to 365"),
+    ("refunds", "perhaps", "true or false"),
+    ("refund_limits", "EUR", "amounts in minor units by currency"),
+    ("refund_limits", "EUR=12.50", "amounts in minor units by currency"),
+    ("refund_limits", "EUR=-1", "amounts in minor units by currency"),
+    ("refund_limits", "EUR=1,EUR=2", "each currency once"),
+    ("refund_limits", 5_000, "amounts in minor units by currency"),
+    ("stripe_api_base", "localhost", "an http or https address"),
+    ("refund_timeout_s", 30, "a whole number from 1 to 29 seconds"),
+    ("refund_batch_size", 11, "a whole number from 1 to 10"),
 ]
 
 WRONG_TOGETHER = [
     ({"classify_timeout_s": 22}, "setting classify_timeout_s: 22 was given", "more than model_deadline_s + 2 = 22"),
+    ({"refund_timeout_s": 22}, "setting refund_timeout_s: 22 was given", "more than provider_deadline_s + 2 = 22"),
+    (
+        {"provider_deadline_s": 26, "refund_timeout_s": 29, "refund_queue_timeout_s": 28},
+        "setting refund_queue_timeout_s: 28 was given",
+        "more than provider_deadline_s + 2 = 28",
+    ),
+    (
+        {"reconcile_timeout_s": 42},
+        "setting reconcile_timeout_s: 42 was given",
+        "more than 2 x provider_deadline_s + 2 = 42",
+    ),
     ({"intake_timeout_s": 20}, "setting stop_before_timeout_s: 20 was given", "less than intake_timeout_s = 20"),
     ({"max_field_bytes": 70_000}, "setting max_field_bytes: 70000 was given", "at most max_record_bytes = 65536"),
     ({"max_file_bytes": 9_999}, "setting max_record_bytes: 65536 was given", "at most max_file_bytes = 9999"),

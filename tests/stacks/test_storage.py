@@ -52,25 +52,40 @@ def test_tables_are_billed_on_demand_encrypted_and_recoverable(each_templates: T
 
 def test_tables_have_the_keys_and_the_expiry_that_the_functions_use(templates: Templates) -> None:
     shapes = {
-        tuple(key["AttributeName"] for key in table.properties["KeySchema"]): table.properties[
+        tuple(key["AttributeName"] for key in table.properties["KeySchema"]): table.properties.get(
             "TimeToLiveSpecification"
-        ]
+        )
         for table in templates.of_type("AWS::DynamoDB::Table")
     }
     assert shapes == {
         ("pk", "sk"): {"AttributeName": "expires_at", "Enabled": True},
         ("id",): {"AttributeName": "expiration", "Enabled": True},
+        # A refund that was forgotten could be paid again.
+        ("row_id",): None,
     }
+
+
+def indexes(templates: Templates) -> dict[str, dict]:
+    return {
+        index["IndexName"]: index
+        for table in templates.of_type("AWS::DynamoDB::Table")
+        for index in table.properties.get("GlobalSecondaryIndexes", [])
+    }
+
+
+def test_open_actions_are_found_through_a_sparse_index_the_oldest_first(templates: Templates) -> None:
+    from functions.refunds.ledger import OPEN_INDEX
+
+    index = indexes(templates)[OPEN_INDEX]
+    assert [key["AttributeName"] for key in index["KeySchema"]] == ["open", "decided_at"]
+    # An action is read from the index alone.
+    assert index["Projection"] == {"ProjectionType": "ALL"}
 
 
 def test_rows_that_may_still_change_are_found_through_a_sparse_index(templates: Templates) -> None:
     from functions.uploads.model import ATTENTION, RowItem
 
-    (index,) = [
-        index
-        for table in templates.of_type("AWS::DynamoDB::Table")
-        for index in table.properties.get("GlobalSecondaryIndexes", [])
-    ]
+    index = indexes(templates)["attention"]
     assert [key["AttributeName"] for key in index["KeySchema"]] == [ATTENTION, "sk"]
     assert set(index["Projection"]["NonKeyAttributes"]) <= RowItem.model_fields.keys()
 

@@ -49,7 +49,7 @@ class BusWorker:
         except RefundError as error:
             if error.retryable:
                 raise DeliverAgainError(error.code) from None
-            return refusal(error)
+            return refusal(error.code, str(error))
         if answer.status in RETRYABLE:
             raise DeliverAgainError(answer.status)
         return answer.to_json()

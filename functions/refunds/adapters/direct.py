@@ -27,7 +27,7 @@ class Direct:
         except RefundError as error:
             if not by_gateway:
                 raise
-            return refusal(error)
+            return refusal(error.code, str(error))
 
 
 def by_gateway(context: LambdaContext) -> bool:

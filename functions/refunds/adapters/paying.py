@@ -55,6 +55,6 @@ class Paying:
         return answer
 
 
-def refusal(error: RefundError) -> dict[str, Any]:
+def refusal(code: str, sentence: str) -> dict[str, Any]:
     """A refusal for a caller that reads results only, as a model does."""
-    return {"status": "refused", "reason": error.code, "message": str(error)}
+    return {"status": "refused", "reason": code, "message": sentence}

@@ -7,12 +7,8 @@ from collections import Counter
 from functions.refunds.adapters.paying import COUNTED_AS, UNKNOWN, Told
 from functions.refunds.reconcile import Looked, Reconciled, Reconciler, Verdict
 
-UNKNOWN_TOO_LONG, NOT_BEGUN, CUT, LOOK_FAILED = (
-    "RefundsUnknownTooLong",
-    "RefundsNotBegun",
-    "PassesCut",
-    "LooksFailed",
-)
+UNKNOWN_TOO_LONG, NOT_BEGUN, JOINED = "RefundsUnknownTooLong", "RefundsNotBegun", "RefundsJoined"
+CUT, LOOK_FAILED = "PassesCut", "LooksFailed"
 QUIET: frozenset[Verdict] = frozenset({"waiting", "in_progress", "settling", "moved"})
 """Nothing became of these, and nothing has to."""
 
@@ -53,7 +49,7 @@ def _metric_of(looked: Looked) -> str:
         case "run" if looked.status is not None:
             return COUNTED_AS[looked.status]
         case "closed" | "found":
-            return "RefundsJoined"
+            return JOINED
         case "error":
             return LOOK_FAILED
         case _:

@@ -10,7 +10,8 @@ from functions.refunds.adapters.inbox import Inbox
 from functions.refunds.adapters.paying import Paying
 from functions.refunds.adapters.queue import QueueWorker
 from functions.refunds.adapters.settings import InboxSettings
-from functions.refunds.compose import AWS, build_refund
+from functions.refunds.aws import AWS
+from functions.refunds.compose import build_refund
 from functions.refunds.handlers.wiring import deadline_of, telling
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from functions.refunds.adapters.schedule import Pass
 from functions.refunds.adapters.settings import PassSettings
-from functions.refunds.compose import build_reconciler
+from functions.refunds.compose_reconciler import build_reconciler
 from functions.refunds.handlers.wiring import deadline_of, telling
 
 if TYPE_CHECKING:
