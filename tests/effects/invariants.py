@@ -77,7 +77,8 @@ def check(world: Service, ends: Mapping[str, str], allowed: Allowed) -> None:
     assert other.keys() <= {allowed.person}, other
     assert all(end.startswith("unknown ") for end in other.values()), other
     _check_money(world, uploads)
-    _check_notices(world, allowed)
+    _check_was_told(world, uploads)
+    _check_was_told_once(world, allowed)
 
 
 def _upload_ids(world: Service) -> list[str]:
@@ -155,8 +156,28 @@ def _check_money(world: Service, uploads: list[Upload]) -> None:
         assert (budget.committed_microusd, budget.spent_microusd) == (spent, spent)
 
 
-def _check_notices(world: Service, allowed: Allowed) -> None:
+def _check_was_told(world: Service, uploads: list[Upload]) -> None:
+    """Each end as it is now, by mail and as an event; each pause; each refusal."""
+    mails = world.between.topic.mails
+    ends = {(found["upload_id"], found["revision"]) for found in map(_data, world.between.bus.finished.values())}
+    for upload in uploads:
+        rows = upload.rows
+        subject = f"Prospects done: {rows.classified} classified, {rows.failed} failed, {rows.unknown} unknown"
+        assert any(subject == told and upload.upload_id in text for told, text in mails), subject
+        assert (upload.upload_id, upload.revision) in ends
+        if upload.pause_reason:
+            assert any(upload.upload_id in text and upload.pause_reason in text for _, text in mails)
+    for item in world.uploads.get_objects(world.versions).values():
+        if item.refusal:
+            assert any(f"Reason: {item.refusal}" in text for _, text in mails)
+
+
+def _data(details: set[str]) -> Any:
+    [detail] = details
+    return json.loads(detail)["data"]
+
+
+def _check_was_told_once(world: Service, allowed: Allowed) -> None:
     mails = Counter(world.between.topic.mails)
     again = {mail: number for mail, number in mails.items() if number > 1}
-    assert all(len(details) == 1 for details in world.between.bus.finished.values())
     assert not again or allowed.again, again
