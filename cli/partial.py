@@ -20,7 +20,7 @@ class SoFar:
     """The stream of an open upload's results; `tally` is complete once it was read to its end."""
 
     def __init__(self, s3: Any, table: UploadsTable, upload: Upload) -> None:
-        self.tally = Tally()
+        self.tally = Tally(upload)
         self._s3 = s3
         self._table = table
         self._upload = upload

@@ -120,7 +120,7 @@ def file_report(
         return FileReport(file, "refused", Counts(), RowCounts(), code=item.refusal, sentence=item.sentence)
     if item is None or upload is None:
         return FileReport(file, "running", Counts(), RowCounts())
-    tally, keys, rows = Tally(), set[str](), list[RowReport]()
+    tally, keys, rows = Tally(upload), set[str](), list[RowReport]()
     for result in tally.of(read_rows(upload, open_source, table)):
         if result.outcome != "open":
             rows.append(RowReport.of(result))

@@ -33,7 +33,7 @@ class Completion:
 
         Raises RowsDisagreeError, and writes nothing of `done`, where the rows read are not the rows that were counted.
         """
-        tally, key = Tally(), results_key(upload)
+        tally, key = Tally(upload), results_key(upload)
         rows = tally.of(read_rows(upload, source_of(self._s3), self._table))
         metadata = {"upload-id": upload.upload_id, "revision": str(upload.revision + 1)}
         # Before `done`: whoever sees the state finds the results. Killed in between, the next tick writes them again.

@@ -56,6 +56,7 @@ def _numbers(upload: Upload, tally: Tally) -> list[str]:
         "",
         f"Answered from stored outcomes, without a request: {rows.known}",
         f"Cost: {usd(rows.cost_microusd)}",
+        *([f"May have been billed besides, at most: {usd(rows.in_doubt_microusd)}"] if rows.in_doubt_microusd else []),
     ]
 
 

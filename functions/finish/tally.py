@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
+from functions.classify.prices import worst_case_microusd
+from functions.classify.task import Task
 from functions.finish.rows import RowResult
-from functions.uploads.model import RowCounts
+from functions.uploads.model import RowCounts, Upload
 
 FIRST_ROWS = 10
 """How many rows without a label are named one by one; all are counted."""
@@ -15,7 +18,8 @@ FIRST_ROWS = 10
 class Tally:
     """Counts outcomes, money and reasons. Feed it with `of`; it keeps no more than the first few rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, upload: Upload) -> None:
+        self._upload = upload
         self.outcomes: Counter[str] = Counter()
         self.labels: Counter[str] = Counter()
         self.reasons: Counter[tuple[str, str]] = Counter()
@@ -24,6 +28,7 @@ class Tally:
         """(record number, line, outcome, reason code) of the first rows that got no label, duplicates aside."""
         self.known = 0
         self.cost_microusd = 0
+        self.in_doubt_microusd = 0
 
     def of(self, results: Iterable[RowResult]) -> Iterator[RowResult]:
         """The same results, counted as they pass."""
@@ -42,6 +47,9 @@ class Tally:
         if result.item is not None:
             self.known += result.item.known
             self.cost_microusd += result.item.cost_microusd
+            # Each key's doubt is counted where it was asked for, as its cost is.
+            if result.item.paid_attempts and not (result.item.known or result.item.cost_microusd):
+                self.in_doubt_microusd += result.item.paid_attempts * self._at_most(result)
 
     @property
     def terminal(self) -> int:
@@ -55,4 +63,13 @@ class Tally:
             unknown=self.outcomes["unknown"],
             known=self.known,
             cost_microusd=self.cost_microusd,
+            in_doubt_microusd=self.in_doubt_microusd,
         )
+
+    def _at_most(self, result: RowResult) -> int:
+        """What one request for this row costs, where no answer says it."""
+        return worst_case_microusd(self._task, self._task.rendered(result.record.fields))
+
+    @cached_property
+    def _task(self) -> Task:
+        return Task.model_validate_json(self._upload.task)

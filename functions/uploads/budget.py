@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from functions.uploads.keys import budget_address
-from functions.uploads.model import Budget, Upload
+from functions.uploads.model import Budget, RowCounts, Upload
 from functions.uploads.plumbing import ItemsTable
 
 
@@ -45,17 +45,23 @@ class BudgetTable(ItemsTable):
             update["ExpressionAttributeValues"] |= {":most": ceiling - microusd, ":none": 0}
         return {"Update": update}
 
-    def _settlement(self, upload: Upload, cost_microusd: int) -> list[dict[str, dict[str, Any]]]:
-        """The write that turns an upload's reservation into what it cost since its last settlement."""
+    def _settlement(self, upload: Upload, rows: RowCounts) -> list[dict[str, dict[str, Any]]]:
+        """The write that turns an upload's reservation into what it cost since its last settlement, and what may have
+        been billed besides. A doubt that is lifted frees nothing: it may have been committed on another day.
+        """
         if not upload.budget_day:
             return []
-        spent = max(0, cost_microusd - upload.rows.cost_microusd)
+        spent = max(0, rows.cost_microusd - upload.rows.cost_microusd)
+        in_doubt = max(0, rows.in_doubt_microusd - upload.rows.in_doubt_microusd)
         return [
             {
                 "Update": {
                     "Key": budget_address(upload.budget_day),
                     "UpdateExpression": "ADD committed_microusd :back, spent_microusd :spent",
-                    "ExpressionAttributeValues": {":back": spent - upload.reserved_microusd, ":spent": spent},
+                    "ExpressionAttributeValues": {
+                        ":back": spent + in_doubt - upload.reserved_microusd,
+                        ":spent": spent,
+                    },
                 }
             }
         ]

@@ -44,7 +44,8 @@ class Counts(BaseModel):
 class RowCounts(BaseModel):
     """Of the terminal rows of an upload; classified + failed + unknown = valid when it is done.
 
-    `known` were answered without a request of this upload. Money in integer micro-dollars.
+    `known` were answered without a request of this upload. Money in integer micro-dollars: what the answers cost, and
+    the most that requests cost of which no answer says it (`in_doubt_microusd`).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -54,6 +55,7 @@ class RowCounts(BaseModel):
     unknown: int = 0
     known: int = 0
     cost_microusd: int = 0
+    in_doubt_microusd: int = 0
 
 
 class Upload(_Item):
@@ -113,7 +115,8 @@ class Finished(_Item):
 class RowItem(_Item):
     """A row's terminal item, written from the stored record of its key.
 
-    `known`: answered without a request made for this row. `attention` is set where the outcome may still change.
+    `known`: answered without a request made for this row. `paid_attempts`: requests for its key that may have been
+    billed. `attention` is set where the outcome may still change.
     """
 
     upload_id: str
@@ -125,6 +128,7 @@ class RowItem(_Item):
     reason: str = ""
     retryable: bool = False
     paid: bool = False
+    paid_attempts: int = 0
     known: bool = False
     model: str = ""
     prompt_version: str = ""

@@ -184,7 +184,7 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
             "uploads.finish",
             {"Update": {"Key": meta_address(upload.upload_id), **done}},
             {"Update": {"Key": open_address(upload.upload_id), **outbox}},
-            *self._settlement(upload, finished.rows.cost_microusd),
+            *self._settlement(upload, finished.rows),
         )
 
     def _look_now(self, upload_id: str) -> dict[str, dict[str, Any]]:

@@ -49,6 +49,7 @@ def terminal_row(row: RowIdentity, record: EffectRecord, now: int) -> RowItem:
         retryable=reply.retryable,
         # The last attempt may have been refused unbilled after one that nobody knows of.
         paid=reply.paid or record.paid_attempts > 0,
+        paid_attempts=record.paid_attempts,
         known=known,
         model=str(reply.audit.get("model", "")),
         request_id=str(reply.audit.get("request_id", "")),

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from functions.classify.api_key import ApiKey
+from functions.api_key import ApiKey
 from functions.classify.billing import Answer, ApiError, NoAnswer, verdict_of
 
 Reply = Answer | NoAnswer

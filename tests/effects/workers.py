@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 import boto3
-from functions.classify.api_key import ApiKey
 
+from functions.api_key import ApiKey
 from functions.classify.delays import Delays
 from functions.classify.effect import build_store, guard
 from functions.classify.queues import Queues as WorkerQueues

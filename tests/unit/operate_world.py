@@ -136,7 +136,7 @@ class Service(World):
         """What the tick does when every row has ended."""
         upload = self.upload(upload_id)
         assert self.table.count_rows(upload_id) == upload.counts.valid
-        tally = Tally()
+        tally = Tally(upload)
         for _ in tally.of(read_rows(upload, self.open_source, self.table)):
             continue
         ended = Finished(rows=tally.row_counts(), results_key="k", finished_at=int(self.now))

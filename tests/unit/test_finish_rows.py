@@ -7,11 +7,15 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from functions.classify.prices import worst_case_microusd
+from functions.classify.task import Task
 from functions.finish.rows import RowsDisagreeError, read_rows
 from functions.finish.tally import FIRST_ROWS, Tally
 from functions.settings import Limits
 from functions.uploads.model import Counts, RowItem, Upload
 from tests.unit.finish_world import CSV, START, a_row
+
+MODEL = "claude-haiku-5-5"
 
 
 class Stored:
@@ -112,7 +116,7 @@ def test_memory_does_not_hold_the_file() -> None:
 
 
 def test_a_tally_adds_up_outcomes_labels_money_and_reasons() -> None:
-    tally = Tally()
+    tally = Tally(an_upload())
     items = (a_row(1, known=True, cost_microusd=0), a_row(5, "failed", reason="no_label", cost_microusd=7), a_row(6))
     passed = list(tally.of(read_rows(an_upload(), lambda _: [CSV], Stored(items))))
     assert len(passed) == 5
@@ -124,9 +128,29 @@ def test_a_tally_adds_up_outcomes_labels_money_and_reasons() -> None:
     assert tally.first_rows == [(2, 3, "rejected", "invalid_email"), (5, 6, "failed", "no_label")]
 
 
+def test_a_request_whose_cost_nobody_told_is_in_doubt_at_its_worst_case_where_it_was_made() -> None:
+    task = Task(model=MODEL, max_tokens=32, columns=("name", "email"))
+    upload = an_upload(task=task.model_dump_json())
+    unknown = {"reason": "no_answer", "cost_microusd": 0, "paid_attempts": 1}
+    alone, known, twice = (
+        a_row(1, "unknown", **unknown),
+        a_row(1, "unknown", **unknown, known=True),
+        a_row(1, "unknown", **unknown | {"paid_attempts": 2}),
+    )
+
+    def in_doubt(item: RowItem) -> int:
+        tally = Tally(upload)
+        list(tally.of(read_rows(upload, lambda _: [CSV], Stored((item,)))))
+        return tally.row_counts().in_doubt_microusd
+
+    record = next(each.record for each in read_rows(upload, lambda _: [CSV], Stored((alone,))))
+    worst = worst_case_microusd(task, task.rendered(record.fields))
+    assert (in_doubt(alone), in_doubt(known), in_doubt(twice)) == (worst, 0, 2 * worst)
+
+
 def test_a_tally_names_only_the_first_rows_and_counts_all() -> None:
     csv = b"name,email\n" + b"".join(b"N,nowhere-%d\n" % number for number in range(FIRST_ROWS + 5))
-    tally = Tally()
+    tally = Tally(an_upload())
     assert len(list(tally.of(read_rows(an_upload(), lambda _: [csv], Stored(()))))) == FIRST_ROWS + 5
     assert len(tally.first_rows) == FIRST_ROWS
     assert tally.reasons == {("rejected", "invalid_email"): FIRST_ROWS + 5}

@@ -237,6 +237,7 @@ def finished(key: str) -> Finished:
 # --- ceilings, pauses and reopening ---------------------------------------------------------------------------------
 
 DAY = "2026-11-29"
+TOMORROW = "2026-11-30"
 CEILINGS = Ceilings(upload_microusd=100, day_microusd=100)
 
 
@@ -295,6 +296,20 @@ def test_a_finished_upload_gives_back_what_it_did_not_spend(uploads: UploadsTabl
     assert (budget.committed_microusd, budget.spent_microusd) == (7, 7)
     assert not uploads.finish(upload_of(uploads, "u-1"), ended, notice)
     assert uploads.get_budget(DAY) == budget
+
+
+def test_what_may_have_been_billed_stays_committed_and_is_committed_once(uploads: UploadsTable) -> None:
+    admitted(uploads, "u-1", 60)
+    notice = Announcement(kind="finished", serial="finished-1")
+    in_doubt = RowCounts(classified=2, unknown=1, cost_microusd=7, in_doubt_microusd=20)
+    assert uploads.finish(upload_of(uploads, "u-1"), Finished(rows=in_doubt, results_key="k", finished_at=50), notice)
+    assert (uploads.get_budget(DAY).committed_microusd, uploads.get_budget(DAY).spent_microusd) == (27, 7)
+    assert uploads.reopen(upload_of(uploads, "u-1"), actor="a", day=TOMORROW, reserve_microusd=0, publish=False)
+    told = Announcement(kind="finished", serial="finished-2")
+    proven = RowCounts(classified=3, cost_microusd=12)
+    assert uploads.finish(upload_of(uploads, "u-1"), Finished(rows=proven, results_key="k", finished_at=51), told)
+    assert uploads.get_budget(DAY).committed_microusd == 27
+    assert (uploads.get_budget(TOMORROW).committed_microusd, uploads.get_budget(TOMORROW).spent_microusd) == (5, 5)
 
 
 def test_many_workers_pause_an_upload_once(uploads: UploadsTable) -> None:
@@ -361,14 +376,14 @@ def test_a_finished_upload_is_reopened_once_with_a_reservation_of_its_own(upload
     ended = Finished(rows=RowCounts(classified=3, cost_microusd=7), results_key="k", finished_at=50, expires_at=99)
     uploads.finish(upload_of(uploads, "u-1"), ended, Announcement(kind="finished", serial="finished-1"))
     done = upload_of(uploads, "u-1")
-    assert uploads.reopen(done, actor="ada", day="2026-11-30", reserve_microusd=20, publish=True)
-    assert not uploads.reopen(done, actor="ada", day="2026-11-30", reserve_microusd=20, publish=True)
+    assert uploads.reopen(done, actor="ada", day=TOMORROW, reserve_microusd=20, publish=True)
+    assert not uploads.reopen(done, actor="ada", day=TOMORROW, reserve_microusd=20, publish=True)
     again = upload_of(uploads, "u-1")
     assert (again.state, again.generation, again.published, again.expires_at) == ("running", 2, False, None)
-    assert uploads.get_budget("2026-11-30").committed_microusd == 20
+    assert uploads.get_budget(TOMORROW).committed_microusd == 20
     more = ended.model_copy(update={"rows": RowCounts(classified=3, cost_microusd=12)})
     assert uploads.finish(again, more, Announcement(kind="finished", serial="finished-2"))
-    second = uploads.get_budget("2026-11-30")
+    second = uploads.get_budget(TOMORROW)
     assert (second.committed_microusd, second.spent_microusd) == (5, 5)
 
 
