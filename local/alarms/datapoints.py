@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -51,7 +51,7 @@ class _Measured:
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
 
 
-STATISTICS = {
+STATISTICS: Mapping[str, Callable[[_Measured], float]] = {
     "Sum": lambda measured: measured.total,
     "Average": lambda measured: measured.total / measured.count,
     "Minimum": lambda measured: measured.low,
@@ -61,7 +61,7 @@ STATISTICS = {
 
 
 class Datapoints:
-    """Thread-safe; forgets what is older than `KEPT_MINUTES` behind the newest of the same metric."""
+    """Thread-safe; keeps the newest `KEPT_MINUTES` minutes of each metric in which something was measured."""
 
     def __init__(self) -> None:
         self._minutes: dict[Metric, dict[int, _Measured]] = defaultdict(dict)
@@ -73,9 +73,9 @@ class Datapoints:
         with self._lock:
             minutes = self._minutes[metric]
             if minute not in minutes:
-                for old in [each for each in minutes if each <= minute - KEPT_MINUTES]:
-                    del minutes[old]
                 minutes[minute] = _Measured()
+                if len(minutes) > KEPT_MINUTES:
+                    del minutes[min(minutes)]
             minutes[minute].add(value, count)
 
     def series(self, metrics: Iterable[Metric], statistic: str, ends: Sequence[float], period_s: int) -> Series:
@@ -97,9 +97,11 @@ class Datapoints:
     @staticmethod
     def _one(found: Sequence[Mapping[int, _Measured]], statistic: str, end: float, period_s: int) -> float | None:
         last = int(end // MINUTE_S)
+        span = range(last - period_s // MINUTE_S, last)
+        parts = [minutes[minute] for minutes in found for minute in span if minute in minutes]
+        if not parts:
+            return None
         measured = _Measured()
-        for minutes in found:
-            for minute in range(last - period_s // MINUTE_S, last):
-                if minute in minutes:
-                    measured.join(minutes[minute])
-        return STATISTICS[statistic](measured) if measured.count else None
+        for part in parts:
+            measured.join(part)
+        return STATISTICS[statistic](measured)

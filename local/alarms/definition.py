@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from local.alarms.datapoints import MINUTE_S, STATISTICS, Metric
-from local.alarms.expressions import ExpressionError, Query, ids_of, is_query, parse_math, parse_query
+from local.alarms.expressions import ExpressionError, Math, Query, is_query, parse_math, parse_query
 
 MISSING = ("missing", "ignore", "breaching", "notBreaching")
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
@@ -28,7 +27,7 @@ class Measured:
     statistic: str
 
 
-Source = Measured | Query | ast.expr
+Source = Measured | Query | Math
 """What gives a series: a metric, a query over many, or an expression over other sources."""
 
 
@@ -88,7 +87,7 @@ def _of_metrics(metrics: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Source]
         raise ExpressionError("The local cloud evaluates alarms with one returned series and one period.")
     measured = {each for each, source in sources.items() if isinstance(source, Measured)}
     for source in sources.values():
-        if isinstance(source, ast.expr) and not ids_of(source) <= measured:
+        if isinstance(source, Math) and not source.ids <= measured:
             raise ExpressionError("The local cloud evaluates expressions over metrics of the same alarm alone.")
     return sources, watched[0], periods.pop()
 

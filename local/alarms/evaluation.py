@@ -5,13 +5,12 @@ Source: the CloudWatch user guide, "Alarm evaluation" and "Configuring how Cloud
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import Literal
 
 from local.alarms.datapoints import Datapoints, Series
 from local.alarms.definition import COMPARISONS, Definition, Measured
-from local.alarms.expressions import Query, compute, ids_of
+from local.alarms.expressions import Math, Query, compute
 
 State = Literal["OK", "ALARM", "INSUFFICIENT_DATA"]
 
@@ -59,6 +58,5 @@ def _series(definition: Definition, source_id: str, datapoints: Datapoints, ends
         case Query(statistic, namespace, name, dimension_names):
             found = datapoints.matching(namespace, name, dimension_names)
             return datapoints.series(found, statistic, ends, definition.period_s)
-        case ast.expr() as tree:
-            others = {each: _series(definition, each, datapoints, ends) for each in ids_of(tree)}
-            return compute(tree, others)
+        case Math(_, ids) as math:
+            return compute(math, {each: _series(definition, each, datapoints, ends) for each in ids})

@@ -53,25 +53,34 @@ def parse_query(text: str) -> Query:
     )
 
 
-def parse_math(text: str) -> ast.expr:
+@dataclass(frozen=True)
+class Math:
+    """An expression, and the ids of the series that it reads."""
+
+    tree: ast.expr
+    ids: frozenset[str]
+
+
+def parse_math(text: str) -> Math:
     """Metric math reads as Python's expressions do. Raises ExpressionError for whatever `compute` does not know."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
         raise ExpressionError(f"The expression {text!r} cannot be read.") from None
-    # Computed once over one empty period each: what is unknown is found now, not when the alarm should go off.
-    compute(tree, {name: [None] for name in ids_of(tree)})
-    return tree
-
-
-def ids_of(tree: ast.expr) -> set[str]:
-    """The series that an expression reads."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
+    math = Math(tree, frozenset(names))
+    # Computed once over one empty period each: what is unknown is found now, not when the alarm should go off.
+    compute(math, {name: [None] for name in names})
+    return math
 
 
-def compute(tree: ast.expr, series: Mapping[str, Series]) -> Series:
+def compute(math: Math, series: Mapping[str, Series]) -> Series:
     """The series that an expression makes of others of one length. Raises ExpressionError."""
+    return _one(math.tree, series)
+
+
+def _one(tree: ast.expr, series: Mapping[str, Series]) -> Series:
     value = _compute(tree, series)
     if not isinstance(value, list):
         raise ExpressionError(f"The expression {ast.unparse(tree)!r} does not give one series.")
@@ -85,7 +94,7 @@ def _compute(tree: ast.expr, series: Mapping[str, Series]) -> Value:
         case ast.Name(id=name) if name in series:
             return series[name]
         case ast.List(elts=parts):
-            return tuple(compute(part, series) for part in parts)
+            return tuple(_one(part, series) for part in parts)
         case ast.BinOp(left=left, op=sign, right=right) | ast.Compare(left=left, ops=[sign], comparators=[right]):
             if type(sign) in _OPERATORS:
                 return _each(_OPERATORS[type(sign)], _compute(left, series), _compute(right, series))

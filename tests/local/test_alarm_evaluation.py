@@ -100,9 +100,9 @@ def test_statistics_are_over_the_samples_of_a_period(statistic: str, value: floa
 
 def test_what_is_a_day_old_is_forgotten() -> None:
     datapoints = Datapoints()
-    datapoints.add(ERRORS, 1, START)
-    datapoints.add(ERRORS, 1, START + KEPT_MINUTES * MINUTE_S)
-    assert datapoints.series([ERRORS], "Sum", [START + MINUTE_S], MINUTE_S) == [None]
+    for minute in range(KEPT_MINUTES + 1):
+        datapoints.add(ERRORS, 1, START + minute * MINUTE_S)
+    assert datapoints.series([ERRORS], "Sum", [START + MINUTE_S, START + 2 * MINUTE_S], MINUTE_S) == [None, 1.0]
 
 
 A, B, NOTHING = [1.0, None, 3.0], [10.0, 20.0, None], [None, None, None]
