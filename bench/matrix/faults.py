@@ -89,7 +89,7 @@ SERVICES = (
     _service("saves-lost", "DynamoDB loses the answers of 10 UpdateItem", _write("UpdateItem", {"lost": "answer"}, 10)),
     _service(
         "put-events",
-        "PutEvents fails entries, then throttles, then loses an answer",
+        "PutEvents fails entries, throttles, loses an answer",
         {"when": _PUBLISH, "times": 1, "then": {"entries": [3, 7], "code": "InternalFailure"}},
         {"when": _PUBLISH, "times": 2, "then": {"status": 429, "code": "ThrottlingException"}},
         {"when": _PUBLISH, "times": 1, "then": {"lost": "answer"}},
