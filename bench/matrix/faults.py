@@ -119,8 +119,13 @@ def faults(pace: float = 1.0) -> Sequence[Fault]:
 
 
 def _at_pace(line: Fault, pace: float) -> Fault:
-    deadline_s = _DEADLINE_S * pace
-    timers = {"model_deadline_s": f"{deadline_s:g}", "classify_timeout_s": str(math.ceil(_TIMEOUT_S * pace))}
+    deadline_s, timeout_s = _DEADLINE_S * pace, math.ceil(_TIMEOUT_S * pace)
+    timers = {
+        "model_deadline_s": f"{deadline_s:g}",
+        "classify_timeout_s": str(timeout_s),
+        # Ten times what a queue hides a message for, as deployed: what only waits to be received does not stall.
+        "stall_s": str(10 * 6 * timeout_s),
+    }
     rules = [{**rule, "then": _delayed(rule["then"], deadline_s)} for rule in line.claude]
     return dataclasses.replace(line, claude=rules, context={**timers, **line.context})
 

@@ -19,7 +19,6 @@ CONTEXT: Mapping[str, str] = {
     "finish_timeout_s": "20",
     "max_receives": "5",
     "quiet_s": "3",
-    "stall_s": "60",
 }
 """Timers short enough to wait for; those of the worker are the fault's own."""
 
