@@ -112,6 +112,8 @@ def _wait(cloud: NaiveCloud, fault: Fault, deadline: float) -> None:
 
 def _counted(cloud: NaiveCloud, fault: Fault, rows: set[str], *, before: Mapping[str, int], seconds: float) -> Ended:
     counts, dead_letters = cloud.model_counts(), sum(cloud.dead_letters().values())
+    # Before the dead-letter queue is read, and so emptied.
+    alarms = alarms_of(cloud, before)
     classified = answered(cloud)
     given_up = dead(cloud) - classified
     lost = rows - classified - given_up
@@ -126,6 +128,6 @@ def _counted(cloud: NaiveCloud, fault: Fault, rows: set[str], *, before: Mapping
         lost=len(lost),
         where={end: count for end, count in where.items() if count},
         dead_letters=dead_letters,
-        alarms=alarms_of(cloud, before),
+        alarms=alarms,
         seconds=seconds,
     )

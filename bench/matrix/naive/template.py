@@ -15,7 +15,7 @@ Worker = Literal["stock", "bare"]
 WORKERS: Sequence[Worker] = ("stock", "bare")
 
 MAX_RECEIVES = 3
-"""Receives before the dead-letter queue: what most examples take. AWS advises at least 5
+"""Receives before the dead-letter queue. The example of Powertools' batch utility takes 2, and AWS advises at least 5
 (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html), which would only repeat more requests."""
 LONGEST_KEPT_S = 1_209_600
 """SQS keeps a message for 14 days at most."""
@@ -23,10 +23,9 @@ VISIBILITY_PER_TIMEOUT = 6
 """As AWS advises on the same page, and as in our stack."""
 
 BATCH_SIZE = 1
-"""The batch utility answers rows one after another and idempotency knows no `async`
-(https://github.com/aws-powertools/powertools-lambda-python/issues/4483). In a batch of ten, the default, one slow row
-would spend the timeout and the receives of nine others: true on AWS, too, but not what is compared here. As many rows
-are in flight as in our stack."""
+"""The batch utility answers rows one after another, and `idempotent_function` awaits nothing. In a batch of ten, the
+default, one slow row would spend the timeout and the receives of nine others: true on AWS, too, but not what is
+compared here. As many rows are in flight as in our stack."""
 FUNCTION, QUEUE, DEAD_LETTERS = "naive-worker", "naive-rows", "naive-dead-letters"
 RESULTS, RECORDS = "naive-results", "naive-records"
 
@@ -165,6 +164,7 @@ def _dead_letters_alarm() -> dict[str, Any]:
     return {
         "Type": "AWS::CloudWatch::Alarm",
         "Properties": {
+            "AlarmName": DEAD_LETTERS,
             "Namespace": "AWS/SQS",
             "MetricName": "ApproximateNumberOfMessagesVisible",
             "Dimensions": [{"Name": "QueueName", "Value": DEAD_LETTERS}],
