@@ -23,6 +23,8 @@ from bench.matrix.ours import Ours
 from bench.matrix.report import HEADER, Line, rendered, totals
 from local.errors import LocalCloudError
 
+PACE = 1.5
+"""Clouds wait more than they work, so there are more of them than processors; this is what they need then."""
 NOT_THE_CALLERS = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
 """The stand-in answers here, whatever the caller has set up: nobody else's requests can be counted."""
 CONTENDERS: Sequence[Contender] = (Ours(), *map(Naive, WORKERS))
@@ -84,8 +86,8 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     names, contenders = [fault.name for fault in faults()], [contender.name for contender in CONTENDERS]
     parser.add_argument("--only", action="append", choices=names, help="a fault; may be given again (default: all)")
     parser.add_argument("--contender", action="append", choices=contenders, help="likewise (default: all)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="local clouds at a time")
-    parser.add_argument("--pace", type=float, default=1.0, help="stretches the worker's timers; above 1 if others work")
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1), help="local clouds at a time")
+    parser.add_argument("--pace", type=float, default=PACE, help="stretches the worker's timers, for a busy machine")
     parser.add_argument("--json", action="store_true", help="one object on stdout, the table on stderr")
     options = parser.parse_args(arguments)
     if not 1 <= options.pace <= 100:

@@ -89,7 +89,7 @@ SERVICES = (
     _service("saves-lost", "DynamoDB loses the answers of 10 UpdateItem", _write("UpdateItem", {"lost": "answer"}, 10)),
     _service(
         "put-events",
-        "PutEvents fails entries, then throttles, then loses an answer",
+        "PutEvents fails entries, throttles, loses an answer",
         {"when": _PUBLISH, "times": 1, "then": {"entries": [3, 7], "code": "InternalFailure"}},
         {"when": _PUBLISH, "times": 2, "then": {"status": 429, "code": "ThrottlingException"}},
         {"when": _PUBLISH, "times": 1, "then": {"lost": "answer"}},
@@ -119,8 +119,13 @@ def faults(pace: float = 1.0) -> Sequence[Fault]:
 
 
 def _at_pace(line: Fault, pace: float) -> Fault:
-    deadline_s = _DEADLINE_S * pace
-    timers = {"model_deadline_s": f"{deadline_s:g}", "classify_timeout_s": str(math.ceil(_TIMEOUT_S * pace))}
+    deadline_s, timeout_s = _DEADLINE_S * pace, math.ceil(_TIMEOUT_S * pace)
+    timers = {
+        "model_deadline_s": f"{deadline_s:g}",
+        "classify_timeout_s": str(timeout_s),
+        # Ten times what a queue hides a message for, as deployed: what only waits to be received does not stall.
+        "stall_s": str(10 * 6 * timeout_s),
+    }
     rules = [{**rule, "then": _delayed(rule["then"], deadline_s)} for rule in line.claude]
     return dataclasses.replace(line, claude=rules, context={**timers, **line.context})
 

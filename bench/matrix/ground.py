@@ -19,7 +19,6 @@ CONTEXT: Mapping[str, str] = {
     "finish_timeout_s": "20",
     "max_receives": "5",
     "quiet_s": "3",
-    "stall_s": "60",
 }
 """Timers short enough to wait for; those of the worker are the fault's own."""
 
@@ -27,6 +26,7 @@ MINUTE_S = 1.0
 """How long a minute of metrics and alarms lasts."""
 PATIENCE_S = 900.0
 """A contender that still moves after that is reported as it stands."""
+REST_S = 120.0
 LOOK_S = 0.25
 
 
@@ -65,10 +65,21 @@ def refuse_uninjected(cloud: RunningCloud, fault: Fault) -> None:
             raise MatrixError(f"{fault.name}: {kind} fault {hits.index(0) + 1} was never injected")
 
 
-def alarms_of(cloud: RunningCloud) -> list[str]:
-    """Names of the alarms that went to ALARM, now or ever, once the last failure has had its two minutes to be seen."""
+def alarms_at_rest(cloud: RunningCloud) -> Mapping[str, int]:
+    """Wait until every alarm is OK, and tell how often each has gone off by then: one that misses what has not begun
+    yet is on after every deployment. Raises MatrixError."""
+    deadline = time.monotonic() + REST_S
+    while noisy := [name for name, state in cloud.alarms().items() if state != "OK"]:
+        if time.monotonic() > deadline:
+            raise MatrixError(f"before any fault, after {REST_S:.0f} s, these alarms are not OK: {', '.join(noisy)}")
+        time.sleep(LOOK_S)
+    return cloud.alarms_fired()
+
+
+def alarms_of(cloud: RunningCloud, before: Mapping[str, int]) -> list[str]:
+    """Names of those that went to ALARM since `before`, once the last failure has had its two minutes to be seen."""
     time.sleep(2 * MINUTE_S)
-    return sorted(cloud.alarms_fired())
+    return sorted(name for name, times in cloud.alarms_fired().items() if times > before.get(name, 0))
 
 
 def _named(rule: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from bench.matrix.ground import (
     LOOK_S,
     PATIENCE_S,
     MatrixError,
+    alarms_at_rest,
     alarms_of,
     options_of,
     refuse_uninjected,
@@ -49,9 +50,10 @@ class _Run:
         self._audit = Audit(cloud)
 
     def run(self) -> Ended:
-        begun = time.monotonic()
         processes = Processes(self._cloud.process_group, {"worker": self._cloud.outputs["ClassifyFunctionName"]})
         kills = Kills(self._cloud, processes, "worker", self._fault.kills, self._still_open)
+        before = alarms_at_rest(self._cloud)
+        begun = time.monotonic()
         self._bring()
         kills.start()
         try:
@@ -61,7 +63,7 @@ class _Run:
         if kills.done != self._fault.kills:
             raise MatrixError(f"{self._fault.name}: {kills.done} kills happened, {self._fault.kills} were wanted")
         refuse_uninjected(self._cloud, self._fault)
-        return self._count(time.monotonic() - begun)
+        return self._count(time.monotonic() - begun, before)
 
     def _bring(self) -> None:
         s3, bucket = self._cloud.client("s3"), self._cloud.outputs["UploadsBucketName"]
@@ -110,7 +112,7 @@ class _Run:
         )["Attributes"]
         return all(int(value) == 0 for value in attributes.values())
 
-    def _count(self, seconds: float) -> Ended:
+    def _count(self, seconds: float, before: Mapping[str, int]) -> Ended:
         self._audit.look()
         counts, waiting = self._cloud.model_counts(), self._audit.waiting()
         where = Counter[str](row.outcome for row in self._audit.rows)
@@ -124,6 +126,6 @@ class _Run:
             lost=self._audit.lost(self._fault.rows),
             where={**where, **({"paused": waiting} if waiting else {})},
             dead_letters=sum(self._cloud.dead_letters().values()),
-            alarms=alarms_of(self._cloud),
+            alarms=alarms_of(self._cloud, before),
             seconds=seconds,
         )

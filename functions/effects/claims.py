@@ -16,6 +16,7 @@ _LOOKS = 10
 """How often a call follows a record that others keep moving. Each further look means that somebody made progress."""
 
 LEASE_EXPIRED = "lease_expired_outcome_unknown"
+CLAIM_IN_DOUBT = "claim_answer_lost"
 EARLIER_IN_DOUBT = "earlier_attempt_outcome_unknown"
 
 
@@ -143,6 +144,17 @@ class Claims:
                 return result
             seen = result.current
         return self._table.count_late_answer(effect_id) if event is Event.FINISH else seen
+
+    def withdraw(self, effect_id: str, run: Run) -> EffectRecord | None:
+        """Release the claim that this run may have made without learning of it; returns what is stored then.
+
+        Only for a run that has sent nothing: left alone, its claim would be taken for an attempt in doubt.
+        """
+        seen = self._table.read(effect_id)
+        if seen is None or seen.owner != run.owner or seen.state is not State.CLAIMED:
+            return seen
+        run.record, run.attempt = seen, seen.attempt
+        return self.settle(effect_id, run, Outcome.released(CLAIM_IN_DOUBT))
 
     def give_up(self, effect_id: str, payload_hash: str, reason: str, origin: str) -> EffectRecord:
         """Retries are exhausted and nothing was billed: a final, retryable failure.

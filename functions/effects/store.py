@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.utilities.idempotency import BasePersistenceLayer, IdempotencyConfig
@@ -20,10 +21,10 @@ from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import S
 
 from functions.clock import Clock, wall_clock
 from functions.effects.claims import Answered, Busy, Claimed, Claims
-from functions.effects.errors import MissingKeyError, SharedStoreError
+from functions.effects.errors import KeyConflictError, MissingKeyError, SharedStoreError
 from functions.effects.outcomes import Outcome
 from functions.effects.record import EffectRecord
-from functions.effects.run import current_run
+from functions.effects.run import Run, current_run
 from functions.effects.states import State
 from functions.effects.table import EffectTable
 
@@ -111,7 +112,7 @@ class EffectStore(BasePersistenceLayer):
 
     def _put_record(self, data_record: DataRecord) -> None:
         run = current_run()
-        result = self._claims.claim(data_record.idempotency_key, data_record.payload_hash, run)
+        result = self._claim(data_record.idempotency_key, data_record.payload_hash, run)
         run.record = result.record
         match result:
             case Claimed(record):
@@ -140,6 +141,18 @@ class EffectStore(BasePersistenceLayer):
             data_record.idempotency_key,
             Outcome.unknown(BUG_AFTER_SEND) if sent else Outcome.released(BUG_BEFORE_SEND),
         )
+
+    def _claim(self, effect_id: str, payload_hash: str, run: Run) -> Claimed | Answered | Busy:
+        try:
+            return self._claims.claim(effect_id, payload_hash, run)
+        except KeyConflictError:
+            raise
+        except Exception:
+            # The claim may be stored and its answer lost, however often boto3 asked. Where this fails too, the lease
+            # says so in the end: then an attempt is in doubt that never was.
+            with suppress(Exception):
+                run.record = self._claims.withdraw(effect_id, run)
+            raise
 
     def _settle(self, effect_id: str, outcome: Outcome) -> None:
         run = current_run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,7 @@ from bench.matrix.ground import (
     LOOK_S,
     PATIENCE_S,
     MatrixError,
+    alarms_at_rest,
     alarms_of,
     options_of,
     refuse_uninjected,
@@ -67,7 +69,7 @@ def _not_hit(fault: Fault) -> Ended:
 
 
 def _run(cloud: NaiveCloud, fault: Fault) -> Ended:
-    begun = time.monotonic()
+    before, begun = alarms_at_rest(cloud), time.monotonic()
     processes = Processes(cloud.process_group, {"worker": FUNCTION})
     kills = Kills(cloud, processes, "worker", fault.kills, lambda: waiting(cloud) > 0)
     rows = _bring(cloud, fault)
@@ -79,7 +81,7 @@ def _run(cloud: NaiveCloud, fault: Fault) -> Ended:
     if kills.done != fault.kills:
         raise MatrixError(f"{fault.name}: {kills.done} kills happened, {fault.kills} were wanted")
     refuse_uninjected(cloud, fault)
-    return _counted(cloud, fault, rows, time.monotonic() - begun)
+    return _counted(cloud, fault, rows, before=before, seconds=time.monotonic() - begun)
 
 
 def _bring(cloud: NaiveCloud, fault: Fault) -> set[str]:
@@ -108,10 +110,10 @@ def _wait(cloud: NaiveCloud, fault: Fault, deadline: float) -> None:
         time.sleep(LOOK_S)
 
 
-def _counted(cloud: NaiveCloud, fault: Fault, rows: set[str], seconds: float) -> Ended:
+def _counted(cloud: NaiveCloud, fault: Fault, rows: set[str], *, before: Mapping[str, int], seconds: float) -> Ended:
     counts, dead_letters = cloud.model_counts(), sum(cloud.dead_letters().values())
     # Before the dead-letter queue is read, and so emptied.
-    alarms = alarms_of(cloud)
+    alarms = alarms_of(cloud, before)
     classified = answered(cloud)
     given_up = dead(cloud) - classified
     lost = rows - classified - given_up
