@@ -44,6 +44,7 @@ def test_it_goes_well_in_three_write_requests_and_one_refund(world: World) -> No
         assert world.writes - before == 3
         assert world.run(action).status == "already_done"
         assert provider.standin.counts() == {
+            "requests": 1,
             "refunds": 1,
             "by_request_id": {action.request_id: 1},
             "amount_by_payment": {PAYMENT: 1_250},
@@ -146,6 +147,16 @@ def test_an_error_of_the_provider_that_decides_nothing_is_unknown_and_one_that_r
         assert world.order_of().committed_minor == 1_250
 
 
+def test_a_key_that_was_used_for_something_else_keeps_its_money_committed(world: World) -> None:
+    with paying(world, at_the_first_request({"status": 400, "type": "idempotency_error"})):
+        action = world.approve()
+        answer = world.run(action)
+        assert (answer.status, answer.reason) == ("failed", "key_reused_at_provider")
+        # Something was paid under it, so the order must not be refunded as if nothing were.
+        assert world.order_of().committed_minor == 1_250
+        assert list(world.ledger.open_actions()) == []
+
+
 def test_a_refused_key_or_a_limit_spends_no_attempt_and_the_same_call_pays_later(world: World) -> None:
     rules = [
         {"when": {"request": 1}, "then": {"status": 401}},
@@ -196,11 +207,10 @@ def test_a_library_that_retries_sends_nothing_twice(world: World, monkeypatch: p
         return whole(*arguments, **named | {"max_network_retries": 3})
 
     monkeypatch.setattr(stripe, "StripeClient", insisting)
-    # The second request would be answered with a refund.
     with paying(world, at_the_first_request({"status": 500, "type": "api_error"})) as provider:
         answer = world.run(world.approve())
         assert (answer.status, answer.reason) == ("unknown", "provider_error_outcome_unknown")
-        assert provider.standin.counts()["refunds"] == 0
+        assert provider.standin.counts()["requests"] == 1
 
 
 def test_a_look_reads_every_page_of_a_payments_refunds(world: World) -> None:
