@@ -93,6 +93,17 @@ def test_through_the_workflow_started_twice(cloud: RefundCloud) -> None:
     assert cloud.made(request) == 1
 
 
+def test_through_the_command_that_starts_the_workflow_twice(cloud: RefundCloud) -> None:
+    request = cloud.approved()
+    command = [PROSPECTS, "refund", "start", "--local", request.request_id]
+    said = [
+        subprocess.run(command, cwd=cloud.folder, capture_output=True, text=True, check=True).stdout for _ in range(2)
+    ]
+    assert [each.partition(":")[0] for each in said] == ["Started", "Started before"]
+    cloud.wait_until_refunded(request)
+    assert cloud.made(request) == 1
+
+
 def test_an_execution_of_what_nobody_approved_fails_by_name(cloud: RefundCloud) -> None:
     states, machine = cloud.client("stepfunctions"), cloud.outputs["RefundStateMachineArn"]
     request = RefundRequest(mint_request_id(), "A-1", 1, "EUR")
