@@ -84,7 +84,7 @@ class ApiKey:
 
     def _read(self) -> str:
         try:
-            with crossing("classify.secret"):
+            with crossing("api_key.secret"):
                 secret = self._client.get_secret_value(SecretId=self._secret_id).get("SecretString", "")
         except ClientError as error:
             code = error.response["Error"]["Code"]

@@ -37,14 +37,14 @@ class Ledger(LedgerPlumbing):
     # --- orders ----------------------------------------------------------------------------------------------------
 
     def get_order(self, order_id: str) -> Order | None:
-        item = self._get("get_order", order_row(order_id))
+        item = self._get("refunds.get_order", order_row(order_id))
         return Order.from_item(item) if item else None
 
     def record_order(self, order: Order) -> Literal["recorded", "already_recorded"]:
         """Write what was paid, once. Raises OrderDiffersError where the order is known with other facts."""
         item = {**order_row(order.order_id), **order.to_item()}
         try:
-            self._transact("record_order", {"Put": {"Item": item, "ConditionExpression": _ABSENT}})
+            self._transact("refunds.record_order", {"Put": {"Item": item, "ConditionExpression": _ABSENT}})
         except RefusedError:
             known = self.get_order(order.order_id)
             if known is None or not order.same_facts(known):
@@ -55,12 +55,12 @@ class Ledger(LedgerPlumbing):
     # --- decisions -------------------------------------------------------------------------------------------------
 
     def get_action(self, request_id: str) -> Action | None:
-        item = self._get("get_action", action_row(request_id))
+        item = self._get("refunds.get_action", action_row(request_id))
         return Action.from_item(item) if item else None
 
     def open_actions(self) -> Iterator[Action]:
         """Approved actions that are neither refunded nor finally failed, the oldest first; eventually consistent."""
-        found = self._query("open_actions", IndexName=OPEN_INDEX, KeyConditionExpression=Key("open").eq(_OPEN))
+        found = self._query("refunds.open_actions", IndexName=OPEN_INDEX, KeyConditionExpression=Key("open").eq(_OPEN))
         return (Action.from_item(item) for item in found)
 
     def decide(self, action: Action) -> Action:
@@ -81,7 +81,7 @@ class Ledger(LedgerPlumbing):
             if action.decision == "CONFIRM":
                 writes.append(self._commitment(order, action.amount_minor))
             try:
-                self._transact("decide", *writes)
+                self._transact("refunds.decide", *writes)
             except RefusedError as refused:
                 if 0 in refused.places:
                     return self._decided_before(action)
@@ -123,7 +123,7 @@ class Ledger(LedgerPlumbing):
     # --- what became of an approved action ---------------------------------------------------------------------------
 
     def get_refund(self, request_id: str) -> RefundRow | None:
-        item = self._get("get_refund", refund_row(request_id))
+        item = self._get("refunds.get_refund", refund_row(request_id))
         return RefundRow.from_item(item) if item else None
 
     def create_refund(
@@ -145,7 +145,7 @@ class Ledger(LedgerPlumbing):
         item = {**refund_row(action.request_id), **row.to_item()}
         put = {"Put": {"Item": item, "ConditionExpression": _ABSENT}}
         try:
-            self._transact("create_refund", put, self._closing(action, "refunded", at))
+            self._transact("refunds.create_refund", put, self._closing(action, "refunded", at))
         except RefusedError:
             known = self.get_refund(action.request_id)
             if known is None:
@@ -161,7 +161,7 @@ class Ledger(LedgerPlumbing):
         if return_commitment:
             writes.append(self._return(action))
         try:
-            self._transact("close_failed", *writes)
+            self._transact("refunds.close_failed", *writes)
         except RefusedError as refused:
             # Closed by somebody before, and its commitment returned with it.
             if 0 not in refused.places:

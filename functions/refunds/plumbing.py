@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from functions.crash_points import reach
+from functions.crash_points import crossing
 from functions.refunds.errors import LedgerBusyError
 
 if TYPE_CHECKING:
@@ -28,7 +28,10 @@ class RefusedError(Exception):
 
 
 class LedgerPlumbing:
-    """Base of the ledger. boto3 owns the retries of a single call; every write is a transaction or has a condition."""
+    """Base of the ledger. boto3 owns the retries of a single call; every write is a transaction or has a condition.
+
+    What calls DynamoDB here takes the name of the domain's operation first: the name of the call's crash points.
+    """
 
     def __init__(self, table: Table, *, sleep: Callable[[float], None] = time.sleep) -> None:
         # The resource's client takes Python values, and unlike the resource may be shared by threads.
@@ -38,19 +41,16 @@ class LedgerPlumbing:
 
     def _get(self, operation: str, key: dict[str, str]) -> dict[str, Any] | None:
         """Strongly consistent: what was approved a moment ago is approved."""
-        reach(f"refunds.{operation}.before")
-        item: dict[str, Any] | None = self._client.get_item(TableName=self._name, Key=key, ConsistentRead=True).get(
-            "Item"
-        )
-        reach(f"refunds.{operation}.after")
+        with crossing(operation):
+            answer = self._client.get_item(TableName=self._name, Key=key, ConsistentRead=True)
+        item: dict[str, Any] | None = answer.get("Item")
         return item
 
     def _query(self, operation: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         start: dict[str, Any] = {}
         while True:
-            reach(f"refunds.{operation}.before")
-            page: Any = self._client.query(TableName=self._name, **arguments, **start)
-            reach(f"refunds.{operation}.after")
+            with crossing(operation):
+                page: Any = self._client.query(TableName=self._name, **arguments, **start)
             yield from page["Items"]
             if "LastEvaluatedKey" not in page:
                 return
@@ -65,15 +65,14 @@ class LedgerPlumbing:
             {kind: {"TableName": self._name, **request}} for write in writes for kind, request in write.items()
         ]
         for attempt in range(_TRIES):
-            reach(f"refunds.{operation}.before")
             try:
-                self._client.transact_write_items(TransactItems=items)
+                with crossing(operation):
+                    self._client.transact_write_items(TransactItems=items)
             except ClientError as error:
                 _raise_unless_conflict(error)
                 # Another transaction is at work on the same items, and boto3 does not repeat this one by itself.
                 self._sleep(random.uniform(0, min(_LONGEST_WAIT_S, 0.05 * 2**attempt)))
             else:
-                reach(f"refunds.{operation}.after")
                 return
         raise LedgerBusyError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from functions.crash_points import reach
+from functions.crash_points import crossing
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
@@ -23,18 +23,18 @@ class Inbox:
 
     def dead_letter(self, body: str, reason: str) -> None:
         """Put the message, as it came, into the dead-letter queue, with the code of what was wrong."""
-        reach("refunds.dlq_send.before")
-        self._client.send_message(
-            QueueUrl=self._dlq_url,
-            MessageBody=body,
-            MessageAttributes={"reason": {"DataType": "String", "StringValue": reason}},
-        )
-        reach("refunds.dlq_send.after")
+        with crossing("refunds.dlq_send"):
+            self._client.send_message(
+                QueueUrl=self._dlq_url,
+                MessageBody=body,
+                MessageAttributes={"reason": {"DataType": "String", "StringValue": reason}},
+            )
 
     def come_back(self, receipt: str, seconds: int) -> None:
         """Make a message that is not acknowledged visible again in so many seconds."""
-        reach("refunds.visibility.before")
-        self._client.change_message_visibility(
-            QueueUrl=self._queue_url, ReceiptHandle=receipt, VisibilityTimeout=min(max(seconds, 0), MAX_VISIBILITY_S)
-        )
-        reach("refunds.visibility.after")
+        with crossing("refunds.visibility"):
+            self._client.change_message_visibility(
+                QueueUrl=self._queue_url,
+                ReceiptHandle=receipt,
+                VisibilityTimeout=min(max(seconds, 0), MAX_VISIBILITY_S),
+            )

@@ -12,7 +12,7 @@ import httpx2
 import stripe
 
 from functions.api_key import ApiKey, KeyUnavailableError
-from functions.crash_points import reach
+from functions.crash_points import crossing
 from functions.loop_thread import LoopThread
 from functions.refunds.model import Action
 from functions.refunds.providers.protocol import BeforeSend, CannotTell, LookUp, Reply
@@ -51,14 +51,13 @@ class StripeProvider:
         except KeyUnavailableError as error:
             return Reply("released", "provider_key_unread" if error.passing else "provider_key_unavailable")
         params: Any = {**_payment(action), "amount": amount, "metadata": {REFERENCE: action.request_id}}
-        reach("refunds.stripe_create.before")
         with _Gate(before_send) as gate:
             try:
-                self._client(key).v1.refunds.create(params, {"idempotency_key": idempotency_key})
+                with crossing("refunds.stripe_create"):
+                    self._client(key).v1.refunds.create(params, {"idempotency_key": idempotency_key})
             except stripe.StripeError as error:
                 if gate.answer is None:
                     return reply_of(_cause(error.__cause__))
-        reach("refunds.stripe_create.after")
         if gate.answer is None:
             return reply_of("other")
         if gate.answer.status == 401:
@@ -69,15 +68,16 @@ class StripeProvider:
     def look_up(self, action: Action) -> LookUp:
         """Among the refunds of the payment, all pages: listing is consistent, which Stripe's search is not."""
         params: Any = {**_payment(action), "limit": _PAGE}
-        reach("refunds.stripe_list.before")
         try:
-            listed = self._client(self._key.get()).v1.refunds.list(params)
-            refunds: list[Mapping[str, Any]] = [refund.to_dict() for refund in listed.auto_paging_iter()]
+            client = self._client(self._key.get())
+            with crossing("refunds.stripe_list"):
+                refunds: list[Mapping[str, Any]] = [
+                    refund.to_dict() for refund in client.v1.refunds.list(params).auto_paging_iter()
+                ]
         except KeyUnavailableError:
             return CannotTell("provider_key_unavailable")
         except stripe.StripeError:
             return CannotTell("provider_look_up_failed")
-        reach("refunds.stripe_list.after")
         ours = [refund for refund in refunds if (refund.get("metadata") or {}).get(REFERENCE) == action.request_id]
         return look_up_of(action, ours)
 
