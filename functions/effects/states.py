@@ -43,7 +43,7 @@ class Guard(StrEnum):
     OWNER = "owner equal"
     LEASE_OVER = "lease expired"
     ATTEMPT_LEFT = "paid attempts < allowed attempts"
-    ORDERS_AS_SEEN = "nobody ordered another attempt meanwhile"
+    DECISIONS_AS_SEEN = "nobody decided anything about it meanwhile"
     UNBILLED_FAILURE = "failed and unbilled"
     NOTHING_PAID = "no earlier attempt may have been billed"
     SOMETHING_PAID = "an earlier attempt may have been billed"
@@ -67,6 +67,8 @@ class Move:
 
 
 _MINE = frozenset({Guard.OWNER})
+# Two people who looked at the same doubt: the second is told of the first's decision, and none is written over.
+_DECIDED = frozenset({Guard.DECISIONS_AS_SEEN})
 
 MOVES: tuple[Move, ...] = (
     Move(State.ABSENT, Event.CLAIM, State.CLAIMED),
@@ -84,15 +86,15 @@ MOVES: tuple[Move, ...] = (
     Move(State.UNKNOWN, Event.FINISH, State.DONE, _MINE, paid=None),
     Move(State.ABSENT, Event.GIVE_UP, State.DONE),
     Move(State.RELEASED, Event.GIVE_UP, State.DONE, frozenset({Guard.NOTHING_PAID})),
-    Move(State.UNKNOWN, Event.ORDER_ATTEMPT, State.UNKNOWN, frozenset({Guard.ORDERS_AS_SEEN}), operator=True),
-    Move(State.UNKNOWN, Event.PROVE_HAPPENED, State.DONE, operator=True),
-    Move(State.UNKNOWN, Event.PROVE_ABSENT, State.RELEASED, frozenset({Guard.ONE_PAID}), paid=-1, operator=True),
-    Move(State.UNKNOWN, Event.PROVE_ONE_ABSENT, State.UNKNOWN, frozenset({Guard.SEVERAL_PAID}), paid=-1, operator=True),
+    Move(State.UNKNOWN, Event.ORDER_ATTEMPT, State.UNKNOWN, _DECIDED, operator=True),
+    Move(State.UNKNOWN, Event.PROVE_HAPPENED, State.DONE, _DECIDED, operator=True),
+    Move(State.UNKNOWN, Event.PROVE_ABSENT, State.RELEASED, _DECIDED | {Guard.ONE_PAID}, paid=-1, operator=True),
+    Move(State.UNKNOWN, Event.PROVE_ONE_ABSENT, State.UNKNOWN, _DECIDED | {Guard.SEVERAL_PAID}, paid=-1, operator=True),
     Move(
         State.DONE,
         Event.RERUN,
         State.RELEASED,
-        frozenset({Guard.UNBILLED_FAILURE, Guard.NOTHING_PAID}),
+        _DECIDED | {Guard.UNBILLED_FAILURE, Guard.NOTHING_PAID},
         operator=True,
     ),
 )

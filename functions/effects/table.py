@@ -159,9 +159,10 @@ def _condition(
             # The caller found paid < policy + ordered in the record as seen; every move that pays trips the fence.
             names["#paid_attempts"], values[":seen_paid"] = "paid_attempts", seen.paid_attempts
             return ["#paid_attempts = :seen_paid"]
-        case Guard.ORDERS_AS_SEEN:
-            names["#ordered_attempts"], values[":seen_ordered"] = "ordered_attempts", seen.ordered_attempts
-            return ["#ordered_attempts = :seen_ordered"]
+        case Guard.DECISIONS_AS_SEEN:
+            # Every decision is appended, so their number tells two images of one attempt apart.
+            names["#resolutions"], values[":seen_decisions"] = "resolutions", len(seen.resolutions)
+            return ["size(#resolutions) = :seen_decisions"]
         case Guard.NOTHING_PAID | Guard.SOMETHING_PAID | Guard.ONE_PAID | Guard.SEVERAL_PAID:
             comparison, number = _PAID[guard]
             names["#paid_attempts"], values[":paid_number"] = "paid_attempts", number

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from functions.effects.outcomes import Outcome
-from functions.effects.record import EffectRecord
+from functions.effects.record import EffectRecord, Resolution
 from functions.effects.states import MOVES, Event, Guard, Move, Reply, State, move_for, paid_by, reply_to_claim
 from functions.effects.table import EffectTable, Refused
 
@@ -64,7 +64,7 @@ BROKEN: dict[Guard, list[dict[str, Any]]] = {
     Guard.OWNER: [{"owner": "somebody else"}],
     Guard.LEASE_OVER: [{"lease_until_ms": NOW_MS}, {"lease_until_ms": NOW_MS + 1}],
     Guard.ATTEMPT_LEFT: [{"paid_attempts": 2}],
-    Guard.ORDERS_AS_SEEN: [{"ordered_attempts": 1}],
+    Guard.DECISIONS_AS_SEEN: [{"resolutions": (Resolution(event="e", actor="ada", reason="r", at=1),)}],
     Guard.NOTHING_PAID: [{"paid_attempts": 1}],
     Guard.SOMETHING_PAID: [{"paid_attempts": 0}],
     Guard.ONE_PAID: [{"paid_attempts": 0}, {"paid_attempts": 2}],
