@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import typer
 
-from cli import doctor_command, local_commands, operator_commands, upload_commands
+from cli import doctor_command, local_commands, operator_commands, unknown_commands, upload_commands
 
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -29,6 +29,7 @@ app.command(epilog=operator_commands.SHOWN_CODES)(operator_commands.failures)
 app.command(epilog=operator_commands.ORDER_CODES)(operator_commands.retry)
 app.command(epilog=operator_commands.SHOWN_CODES)(operator_commands.audit)
 app.command(epilog=doctor_command.EXIT_CODES)(doctor_command.doctor)
+app.add_typer(unknown_commands.app, name="unknown")
 app.add_typer(local_commands.app, name="local")
 
 

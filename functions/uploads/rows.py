@@ -7,7 +7,9 @@ counts as open. Beside that, only an outcome that could still change (unknown, r
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
@@ -60,9 +62,20 @@ class RowsTable(ItemsTable):
         item = self._get(row_address(upload_id, row_number))
         return RowItem.from_item(item) if item and "reopened" not in item else None
 
-    def attention_rows(self) -> Iterator[AttentionRow]:
-        """Rows of every upload whose outcome could still change, from the sparse index (eventually consistent)."""
-        query = self._query(IndexName=ATTENTION_INDEX, KeyConditionExpression=Key(ATTENTION).eq(ATTENTION))
+    def rows_as_they_are(self, rows: Iterable[AttentionRow]) -> Iterator[tuple[RowItem, bool]]:
+        """The items of these rows, in no order, each with whether an operator has reopened it; read consistently."""
+        for item in self._get_many([{"pk": row.pk, "sk": row.sk} for row in rows]):
+            yield RowItem.from_item(item), "reopened" in item
+
+    def attention_rows(self, **only: str) -> Iterator[AttentionRow]:
+        """Rows of every upload whose outcome could still change, from the sparse index (eventually consistent).
+
+        `only` narrows them to those with these values of `upload_id`, `key` or `outcome`.
+        """
+        narrowed: dict[str, Any] = {}
+        if only:
+            narrowed["FilterExpression"] = reduce(and_, (Attr(name).eq(value) for name, value in only.items()))
+        query = self._query(IndexName=ATTENTION_INDEX, KeyConditionExpression=Key(ATTENTION).eq(ATTENTION), **narrowed)
         return (AttentionRow.from_item(item) for item in query)
 
     def count_rows(self, upload_id: str) -> int:

@@ -61,6 +61,13 @@ class SweepsTable(ItemsTable):
         """End a claim; the round goes on behind `position` then, or, without one, begins anew."""
         self._try_update(_address(name), {"next_at": next_at, "position": position}, Attr("next_at").eq(until))
 
+    def begin_anew(self, name: RoundName) -> None:
+        """Have the next tick begin this round, from the start: there is something that it will find.
+
+        A tick that is at it ends as it would have; two at once cost work done twice.
+        """
+        self._try_update(_address(name), {"next_at": 0, "position": {}}, Attr("next_at").exists())
+
     def attention_page(self, start: dict[str, Any]) -> tuple[list[AttentionRow], dict[str, Any]]:
         """A page of the rows whose outcome could still change, and where the next begins (empty: that was the last).
 
