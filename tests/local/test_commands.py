@@ -76,7 +76,7 @@ def until(name: str, holds: Callable[[Any], bool]) -> Any:
         seen.append(as_json("status", name))
         return holds(seen[-1])
 
-    wait_for(look, deadline_s=40)
+    wait_for(look, deadline_s=120)
     return seen[-1]
 
 
