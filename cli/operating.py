@@ -21,6 +21,7 @@ from functions.operate.approve import Plan, approve, plan
 from functions.operate.audit import Audit, audit_key, audit_row
 from functions.operate.failures import Failure, failures
 from functions.operate.resolve import Resolve
+from functions.operate.resolve_plans import ResolvePlans
 from functions.operate.resume import Resumed, resume
 from functions.operate.retry import Retried, Retry
 from functions.settings import Environment
@@ -111,13 +112,18 @@ class Operator:
     def resolve(self) -> Resolve:
         """The order to settle what is unknown; also plans and lists it."""
         retention_days = _DeployedStore.from_env(self._environment("ClassifyFunctionName")).outcome_retention_days
+        plans = ResolvePlans(
+            table=self.finder.table,
+            effects=self._effects,
+            open_source=self._open_source,
+            max_paid_attempts=self._settings.max_paid_attempts,
+        )
         return Resolve(
+            plans=plans,
             table=self.finder.table,
             sweeps=SweepsTable(self._table("ProspectsTableName")),
             effects=self._effects,
             resolver=Resolver(self._effects, retention_days=retention_days),
-            open_source=self._open_source,
-            max_paid_attempts=self._settings.max_paid_attempts,
         )
 
     @property

@@ -17,7 +17,8 @@ from cli.show_orders import price_lines
 from cli.statuses import timestamp
 from functions.finish.summary import usd
 from functions.operate.advice import advice_of
-from functions.operate.resolve import Decision, Resolved, ResolvePlan
+from functions.operate.resolve import Resolved
+from functions.operate.resolve_plans import Decision, ResolvePlan
 from functions.operate.unknown import UnknownRow
 from functions.text import one_line
 

@@ -19,7 +19,7 @@ from cli.sentences import sentences
 from cli.show_unknown import QUESTIONS, listed, resolved_json, show_list, show_plan, show_resolved
 from cli.target import Aws, Local, Name, Region
 from cli.upload_commands import AsJson
-from functions.operate.resolve import Decision, ResolvePlan
+from functions.operate.resolve_plans import Decision, ResolvePlan
 
 DECISIONS: tuple[Decision, ...] = ("billed", "not-billed", "rerun")
 
@@ -43,7 +43,7 @@ def list_(
     """Show every row that is unknown: since when, why, what it may have cost at most, and what to do."""
     with sentences():
         target, operator = begin(name, region, local=local, aws=aws)
-        unknown = operator.resolve.unknown
+        unknown = operator.resolve.plans.unknown
         found = unknown.of_upload(operator.finder.upload(upload).upload_id) if upload else unknown.everywhere()
         rows = [listed(row) for row in unknown.priced([row for row in found if row.in_doubt or row.ordered])]
         if as_json:
@@ -126,8 +126,8 @@ def _named(first: str, row: int | None, upload: str, *, everything: bool) -> _Na
 
 def _plan(operator: Operator, decision: Decision, named: _Named) -> ResolvePlan:
     if named.key:
-        return operator.resolve.plan_key(decision, named.key)
+        return operator.resolve.plans.plan_key(decision, named.key)
     found = operator.finder.upload(named.upload)
     if named.row is not None:
-        return operator.resolve.plan_row(decision, found, named.row)
-    return operator.resolve.plan_upload(decision, found)
+        return operator.resolve.plans.plan_row(decision, found, named.row)
+    return operator.resolve.plans.plan_upload(decision, found)

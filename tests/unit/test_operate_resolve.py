@@ -14,7 +14,8 @@ from functions.crash_points import Killed, armed, kill_at
 from functions.effects.resolve import Resolver
 from functions.effects.states import State
 from functions.operate.errors import MovedOn, NothingUnknown, NotUnknown, UnknownKey
-from functions.operate.resolve import Decision, Resolve, Resolved
+from functions.operate.resolve import Resolve, Resolved
+from functions.operate.resolve_plans import Decision, ResolvePlans
 from functions.operate.resume import resume
 from functions.uploads.budget import budget_day
 from functions.uploads.model import Upload
@@ -48,24 +49,25 @@ def w() -> Iterator[Service]:
 
 def order(w: Service) -> Resolve:
     return Resolve(
+        plans=ResolvePlans(table=w.table, effects=w.effects, open_source=w.open_source, max_paid_attempts=1),
         table=w.table,
         sweeps=SweepsTable(w.prospects, clock=w.clock),
         effects=w.effects,
         resolver=Resolver(w.effects, retention_days=400, clock=w.clock),
-        open_source=w.open_source,
-        max_paid_attempts=1,
         clock=w.clock,
     )
 
 
 def resolve_all(w: Service, decision: Decision, upload: Upload, actor: str = "ada") -> Resolved:
     found = order(w)
-    return found.carry_out(found.plan_upload(decision, w.upload(upload.upload_id)), actor=actor, reason="usage read")
+    return found.carry_out(
+        found.plans.plan_upload(decision, w.upload(upload.upload_id)), actor=actor, reason="usage read"
+    )
 
 
 def resolve_key(w: Service, decision: Decision, key: str) -> Resolved:
     found = order(w)
-    return found.carry_out(found.plan_key(decision, key), actor="ada", reason="usage read")
+    return found.carry_out(found.plans.plan_key(decision, key), actor="ada", reason="usage read")
 
 
 def lost(w: Service, *numbers: str) -> Upload:
@@ -142,7 +144,7 @@ def test_of_several_attempts_not_billed_says_that_none_was(w: Service) -> None:
     w.ticks(2)
     assert (end_of(w, upload, 2)[0], w.record(upload, 2).paid_attempts) == ("unknown", 2)
     w.reply = by_person({})
-    plan = order(w).plan_upload("not-billed", w.upload(upload.upload_id))
+    plan = order(w).plans.plan_upload("not-billed", w.upload(upload.upload_id))
     assert plan.doubted_microusd == 2 * worst_of(upload, 2)
     resolve_all(w, "not-billed", upload)
     assert w.record(upload, 2).paid_attempts == 0
@@ -157,7 +159,7 @@ def test_rows_of_the_same_key_in_other_uploads_follow_without_a_request(w: Servi
     w.ticks(2)
     assert end_of(w, second, 1) == ("unknown", "", "llm_timeout_outcome_unknown")
     w.asked.clear()
-    plan = order(w).plan_key(decision, w.record(first, 2).id.partition(":")[2])
+    plan = order(w).plans.plan_key(decision, w.record(first, 2).id.partition(":")[2])
     assert (plan.upload.upload_id, plan.following) == (first.upload_id, 1), "the row that asked is asked again"
     resolve_all(w, decision, second)
     w.ticks(3)
@@ -192,7 +194,7 @@ def test_an_order_that_was_cut_off_is_given_again_and_orders_nothing_twice(
 def test_of_two_operators_one_decides_and_the_other_is_told(w: Service, mine: Decision, theirs: Decision) -> None:
     upload = lost(w)
     found = order(w)
-    plan = found.plan_upload(mine, upload)
+    plan = found.plans.plan_upload(mine, upload)
     resolve_all(w, theirs, upload, actor="bob")
     told = None
     try:
@@ -210,14 +212,14 @@ def test_of_two_operators_one_decides_and_the_other_is_told(w: Service, mine: De
 def test_two_operators_at_work_on_two_rows_of_one_upload_open_it_once_and_reserve_for_both(w: Service) -> None:
     upload = lost(w, "2", "3")
     found = order(w)
-    others = [found.plan_row("rerun", upload, 3)]
+    others = [found.plans.plan_row("rerun", upload, 3)]
 
     def hook(reached: str) -> None:
         if reached == "operate.reopen.before" and others:
             found.carry_out(others.pop(), actor="bob", reason="r")
 
     with armed(hook):
-        found.carry_out(found.plan_row("rerun", upload, 2), actor="ada", reason="r")
+        found.carry_out(found.plans.plan_row("rerun", upload, 2), actor="ada", reason="r")
     assert w.upload(upload.upload_id).reserved_microusd == worst_of(upload, 2) + worst_of(upload, 3)
     w.ticks(2)
     assert (end_of(w, upload, 2), end_of(w, upload, 3)) == (ENDS["rerun"], ENDS["rerun"])
@@ -227,7 +229,7 @@ def test_two_operators_at_work_on_two_rows_of_one_upload_open_it_once_and_reserv
 def test_an_answer_that_comes_late_beats_the_decision(w: Service) -> None:
     upload = lost(w)
     found = order(w)
-    plan = found.plan_upload("rerun", upload)
+    plan = found.plans.plan_upload("rerun", upload)
     late = w.record(upload, 2).model_copy(update={"state": State.DONE, "outcome": w.record(upload, 1).outcome})
     w.idempotency.put_item(Item=late.model_dump(mode="json", exclude_none=True))
     with pytest.raises(MovedOn, match="was answered"):
@@ -287,10 +289,10 @@ def test_what_does_not_wait_for_a_decision_is_one_sentence_and_nothing_changes(w
     key = w.record(upload, 1).id.partition(":")[2]
     before = w.everything()
     refusals: list[Callable[[], object]] = [
-        lambda: found.plan_row("rerun", upload, 1),
-        lambda: found.plan_row("rerun", upload, 99),
-        lambda: found.plan_key("billed", key),
-        lambda: found.plan_key("billed", "0" * 64),
+        lambda: found.plans.plan_row("rerun", upload, 1),
+        lambda: found.plans.plan_row("rerun", upload, 99),
+        lambda: found.plans.plan_key("billed", key),
+        lambda: found.plans.plan_key("billed", "0" * 64),
     ]
     for refusal in refusals:
         with pytest.raises((NotUnknown, UnknownKey)) as told:
@@ -300,7 +302,7 @@ def test_what_does_not_wait_for_a_decision_is_one_sentence_and_nothing_changes(w
     assert w.everything() == before
     none = w.done(csv(1, start=8))
     with pytest.raises(NothingUnknown, match="No row of the upload"):
-        found.plan_upload("rerun", none)
+        found.plans.plan_upload("rerun", none)
 
 
 def test_many_rows_are_settled_beside_each_other_and_each_key_once(w: Service) -> None:
@@ -308,7 +310,7 @@ def test_many_rows_are_settled_beside_each_other_and_each_key_once(w: Service) -
     upload = w.done(csv(10))
     w.ticks(2)
     w.reply = lambda request: said()
-    plan = order(w).plan_upload("rerun", w.upload(upload.upload_id))
+    plan = order(w).plans.plan_upload("rerun", w.upload(upload.upload_id))
     assert (len(plan.rows), plan.worst_case_microusd) == (10, sum(worst_of(upload, row) for row in range(1, 11)))
     resolve_all(w, "rerun", upload)
     w.ticks(2)
