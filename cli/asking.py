@@ -15,13 +15,19 @@ def at_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def confirm(console: Console, question: str, *, yes: bool) -> None:
-    """Return when the person agrees. Raises NotSoError when not, CommandError where nobody can be asked."""
+MAY_COST = "This may cost money"
+
+
+def confirm(console: Console, question: str, *, yes: bool, because: str = MAY_COST) -> None:
+    """Return when the person agrees. Raises NotSoError when not, CommandError where nobody can be asked.
+
+    `because` begins the sentence about that.
+    """
     if yes:
         return
     if not at_terminal():
         raise CommandError(
-            "This may cost money and nobody can be asked here, so nothing was changed; repeat the command with --yes."
+            f"{because} and nobody can be asked here, so nothing was changed; repeat the command with --yes."
         )
     answer = console.input(f"{question} \\[y/N] ")
     if answer.strip().casefold() not in YES:

@@ -10,7 +10,15 @@ from typing import NoReturn
 
 import typer
 
-from cli import doctor_command, local_commands, operator_commands, refund_commands, refund_serving, upload_commands
+from cli import (
+    doctor_command,
+    local_commands,
+    operator_commands,
+    refund_commands,
+    refund_serving,
+    unknown_commands,
+    upload_commands,
+)
 
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -29,6 +37,7 @@ app.command(epilog=operator_commands.SHOWN_CODES)(operator_commands.failures)
 app.command(epilog=operator_commands.ORDER_CODES)(operator_commands.retry)
 app.command(epilog=operator_commands.SHOWN_CODES)(operator_commands.audit)
 app.command(epilog=doctor_command.EXIT_CODES)(doctor_command.doctor)
+app.add_typer(unknown_commands.app, name="unknown")
 refund_commands.app.command()(refund_serving.start)
 refund_commands.app.command()(refund_serving.serve)
 refund_commands.app.command()(refund_serving.tool)

@@ -20,11 +20,14 @@ from functions.intake.questions import Questions
 from functions.operate.approve import Plan, approve, plan
 from functions.operate.audit import Audit, audit_key, audit_row
 from functions.operate.failures import Failure, failures
+from functions.operate.resolve import Resolve
+from functions.operate.resolve_plans import ResolvePlans
 from functions.operate.resume import Resumed, resume
 from functions.operate.retry import Retried, Retry
 from functions.settings import Environment
 from functions.uploads.budget import budget_day
 from functions.uploads.model import Upload
+from functions.uploads.sweeps import SweepsTable
 
 
 class _Deployed(Environment):
@@ -33,6 +36,12 @@ class _Deployed(Environment):
     max_paid_attempts: int = 1
     max_upload_microusd: int = 0
     max_day_microusd: int = 0
+
+
+class _DeployedStore(Environment):
+    """What they must know to end a record as classify would; it stands in that function's environment."""
+
+    outcome_retention_days: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,7 @@ class Operator:
         self._open_source: OpenSource = source_of(self.finder.s3)
 
     def approval(self, upload: Upload) -> tuple[Plan, Price]:
-        price = self._price(upload.worst_case_microusd)
+        price = self.price(upload.worst_case_microusd)
         return plan(upload), replace(price, upload_ceiling_microusd=self._settings.max_upload_microusd or None)
 
     def approve(self, upload: Upload) -> Plan:
@@ -88,7 +97,7 @@ class Operator:
             if _is_retryable(result):
                 rows += 1
                 pricing.add([questions.of(result.record)], {})
-        return RetryPlan(upload.upload_id, rows, self._price(pricing.worst_case_microusd))
+        return RetryPlan(upload.upload_id, rows, self.price(pricing.worst_case_microusd))
 
     def retry(self, upload: Upload, reason: str) -> Retried:
         return Retry(
@@ -99,13 +108,35 @@ class Operator:
             max_paid_attempts=self._settings.max_paid_attempts,
         ).retry(upload.upload_id, actor=self._target.actor, reason=reason)
 
+    @cached_property
+    def resolve(self) -> Resolve:
+        """The order to settle what is unknown; also plans and lists it."""
+        retention_days = _DeployedStore.from_env(self._environment("ClassifyFunctionName")).outcome_retention_days
+        plans = ResolvePlans(
+            table=self.finder.table,
+            effects=self._effects,
+            open_source=self._open_source,
+            max_paid_attempts=self._settings.max_paid_attempts,
+        )
+        return Resolve(
+            plans=plans,
+            table=self.finder.table,
+            sweeps=SweepsTable(self._table("ProspectsTableName")),
+            effects=self._effects,
+            resolver=Resolver(self._effects, retention_days=retention_days),
+        )
+
+    @property
+    def actor(self) -> str:
+        return self._target.actor
+
     def audit_key(self, key: str) -> Audit:
         return audit_key(self._effects, key)
 
     def audit_row(self, upload: Upload, row: int) -> Audit:
         return audit_row(self.finder.table, self._effects, self._open_source, upload.upload_id, row)
 
-    def _price(self, worst_case_microusd: int) -> Price:
+    def price(self, worst_case_microusd: int) -> Price:
         ceiling = self._settings.max_day_microusd
         committed = self.finder.table.get_budget(budget_day(wall_clock())).committed_microusd
         return Price(worst_case_microusd, max(0, ceiling - committed) if ceiling else None)
@@ -115,10 +146,13 @@ class Operator:
 
     @cached_property
     def _settings(self) -> _Deployed:
-        function = self._target.cloud.outputs["IntakeFunctionName"]
+        return _Deployed.from_env(self._environment("IntakeFunctionName"))
+
+    def _environment(self, output: str) -> Mapping[str, str]:
+        function = self._target.cloud.outputs[output]
         found = self._target.cloud.client("lambda").get_function_configuration(FunctionName=function)
         variables: Mapping[str, str] = found.get("Environment", {}).get("Variables", {})
-        return _Deployed.from_env(variables)
+        return variables
 
 
 def _is_retryable(result: RowResult) -> bool:

@@ -13,7 +13,9 @@ from rich.console import Console
 
 from cli.asking import confirm
 from cli.errors import CommandError
+from cli.keys import KEY_OR_UPLOAD, NEITHER, key_named
 from cli.operating import Operator
+from cli.reasons import reason_given
 from cli.render import print_line
 from cli.sentences import sentences
 from cli.show_orders import show_approval, show_audit, show_failures, show_retry
@@ -21,7 +23,7 @@ from cli.target import Aws, Local, Name, Region, Target, find_target
 from cli.upload_commands import COMMON, AsJson, UploadName
 from functions.finish.summary import usd
 from functions.operate.advice import advice_of
-from functions.operate.errors import NotDone, NothingToRetry, NotWaiting, is_key
+from functions.operate.errors import NotDone, NothingToRetry, NotWaiting
 
 ORDER_CODES = f"Exit codes: 0 done; 1 there is no such upload, it is not in that state, or you said no; {COMMON}."
 SHOWN_CODES = f"Exit codes: 0 shown; 1 there is no such upload, row or key; {COMMON}."
@@ -42,7 +44,7 @@ def approve(
     """Let an upload run that is over a ceiling. Its price is shown first."""
     console = Console()
     with sentences():
-        target, operator = _begin(name, region, local=local, aws=aws)
+        target, operator = begin(name, region, local=local, aws=aws)
         found = operator.finder.upload(upload)
         if found.state != "needs_approval":
             raise NotWaiting(found.upload_id, found.state)
@@ -63,7 +65,7 @@ def resume(
     """Let a paused upload go on where it stood; nothing is paid twice."""
     console = Console()
     with sentences():
-        _, operator = _begin(name, region, local=local, aws=aws)
+        _, operator = begin(name, region, local=local, aws=aws)
         resumed = operator.resume(operator.finder.upload(upload))
     print_line(console, f"Resumed {resumed.upload_id}, which was paused for {resumed.pause_reason}.")
     print_line(console, f"If it pauses again: {advice_of(resumed.pause_reason)}")
@@ -82,7 +84,7 @@ def failures(
 ) -> None:
     """Show every record without a label: where it stands in the file, why, and what to do."""
     with sentences():
-        _, operator = _begin(name, region, local=local, aws=aws)
+        _, operator = begin(name, region, local=local, aws=aws)
         found = operator.finder.upload(upload)
         told = operator.failures(found)
         if as_json:
@@ -108,7 +110,8 @@ def retry(
     """Ask again for the rows of a finished upload that failed unbilled. Their price is shown first."""
     console = Console()
     with sentences():
-        target, operator = _begin(name, region, local=local, aws=aws)
+        why = reason_given(reason, needed=False)
+        target, operator = begin(name, region, local=local, aws=aws)
         found = operator.finder.upload(upload)
         if found.state != "done":
             raise NotDone(found.upload_id, found.state)
@@ -117,7 +120,7 @@ def retry(
             raise NothingToRetry(found.upload_id)
         show_retry(console, found, planned, target.where)
         confirm(console, "Ask again?", yes=yes)
-        retried = operator.retry(found, reason)
+        retried = operator.retry(found, why)
     print_line(
         console,
         f"{retried.rows:,} rows are open again, {retried.answered:,} of them answered by now; "
@@ -127,7 +130,7 @@ def retry(
 
 
 def audit(
-    first: Annotated[str, typer.Argument(metavar="KEY|UPLOAD", help="A business key (64 hex digits), or an upload.")],
+    first: Annotated[str, typer.Argument(metavar="KEY|UPLOAD", help=KEY_OR_UPLOAD)],
     row: Annotated[
         int | None, typer.Argument(metavar="[ROW]", min=1, help="With an upload: the record's number.")
     ] = None,
@@ -140,13 +143,14 @@ def audit(
 ) -> None:
     """Tell which model version gave an answer, from which input, when, and in how many attempts."""
     with sentences():
-        if row is None and not is_key(first):
-            raise CommandError("Name a key of 64 hex digits, or an upload and a row: prospects audit UPLOAD ROW.")
-        _, operator = _begin(name, region, local=local, aws=aws)
-        found = operator.audit_key(first) if row is None else operator.audit_row(operator.finder.upload(first), row)
+        key = key_named(first) if row is None else ""
+        if row is None and not key:
+            raise CommandError(NEITHER.format(command="audit"))
+        _, operator = begin(name, region, local=local, aws=aws)
+        found = operator.audit_key(key) if row is None else operator.audit_row(operator.finder.upload(first), row)
         print(json.dumps(found.to_json())) if as_json else show_audit(Console(), found)
 
 
-def _begin(name: str | None, region: str | None, *, local: bool, aws: bool) -> tuple[Target, Operator]:
+def begin(name: str | None, region: str | None, *, local: bool, aws: bool) -> tuple[Target, Operator]:
     target = find_target(name, region, local=local, aws=aws)
     return target, Operator(target)

@@ -31,7 +31,7 @@ def show_approval(console: Console, upload: Upload, found: Plan, price: Price, w
         f" + {counts.duplicates:,} duplicate + {counts.blank:,} blank",
         f"known       {found.known:,} rows are answered from stored outcomes, at {usd(0)}",
         f"to ask      {found.to_ask:,} rows",
-        *_price_lines(price),
+        *price_lines(price),
     ):
         print_line(console, f"  {line}")
 
@@ -41,7 +41,7 @@ def show_retry(console: Console, upload: Upload, found: RetryPlan, where: str) -
     for line in (
         f"upload      {found.upload_id} on {one_line(where)}",
         f"to ask      {found.rows:,} rows that failed, unbilled",
-        *_price_lines(found.price),
+        *price_lines(found.price),
     ):
         print_line(console, f"  {line}")
 
@@ -116,7 +116,8 @@ def _title(console: Console, upload: Upload, what: str) -> None:
     console.print(Text(name, style="bold").append(f": {what}", style="not bold"), soft_wrap=True)
 
 
-def _price_lines(price: Price) -> list[str]:
+def price_lines(price: Price) -> list[str]:
+    """The worst case, and how it stands to the ceilings."""
     worst, left, ceiling = price.worst_case_microusd, price.left_today_microusd, price.upload_ceiling_microusd
     ceilings = [] if ceiling is None else [f"{usd(ceiling)} for an upload{_beyond(worst, ceiling)}"]
     ceilings.append(

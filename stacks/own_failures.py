@@ -9,8 +9,8 @@ CLASSIFY_FAILURES = (
         metric="RowsUnknown",
         what="rows-unknown",
         failure="Rows ended as unknown: a request may have been billed and no answer was stored; none is sent again.",
-        first='Read the reason in the log lines "unknown", and look at the provider\'s status page and usage for that '
-        "minute before any row is allowed another attempt.",
+        first="Run prospects unknown list, look at the provider's status page and usage for that minute, and settle "
+        "the rows with prospects unknown resolve; docs/runbook.md says how to decide.",
     ),
     FailureMetric(
         metric="ModelRefusals",

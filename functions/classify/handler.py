@@ -23,6 +23,7 @@ from functions.classify.settlement import Settlement
 from functions.classify.worker import Worker
 from functions.clock import wall_clock
 from functions.effects.store import refuse_disabled_idempotency
+from functions.failures import without_texts
 from functions.settings import ClassifySettings, SettingsError
 from functions.uploads.table import UploadsTable
 
@@ -93,6 +94,7 @@ _metrics = Metrics(service="classify")
 _report = Report(Logger(service="classify"), _metrics)
 
 
+@without_texts
 @_metrics.log_metrics
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """An SQS batch with ReportBatchItemFailures: lists the messages that are not done with."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from functions.classify.queues import Queues
-from functions.classify.results import Ending, Result, describe
+from functions.classify.results import Ending, Result
 from functions.classify.row_event import (
     KEY_MISMATCH,
     MALFORMED,
@@ -21,6 +21,7 @@ from functions.classify.row_event import (
 from functions.classify.settlement import Settlement
 from functions.classify.task import Task
 from functions.events.guards import check
+from functions.failures import describe
 from functions.uploads.model import Upload
 
 ME = "classify"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 Ending = Literal[
     "classified", "failed", "unknown", "repeated", "retry", "in_progress", "given_up", "copied", "held", "stopped",
@@ -39,23 +38,3 @@ def failed_messages(results: Iterable[Result]) -> dict[str, list[dict[str, str]]
     return {
         "batchItemFailures": [{"itemIdentifier": result.message_id} for result in results if not result.acknowledged]
     }
-
-
-def describe(error: BaseException) -> dict[str, str]:
-    """An exception without its text, which may quote a row: its class, AWS's code, and where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "functions" in frame.filename.replace("\\", "/").split("/")]
-    cause = error.__cause__
-    description = {"error": type(error).__name__}
-    if ours:
-        description["at"] = f"{ours[-1].filename.rpartition('functions')[2].lstrip('/')}:{ours[-1].lineno}"
-    if code := _aws_code(error) or _aws_code(cause):
-        description["code"] = code
-    if cause is not None:
-        description["cause"] = type(cause).__name__
-    return description
-
-
-def _aws_code(error: BaseException | None) -> str:
-    response: Any = getattr(error, "response", None)
-    return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""

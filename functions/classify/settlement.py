@@ -12,13 +12,14 @@ from functions.classify.delays import Delays
 from functions.classify.effect_item import payload_hash
 from functions.classify.pausing import Pauses
 from functions.classify.queues import Queues
-from functions.classify.results import Ending, Result, describe
+from functions.classify.results import Ending, Result
 from functions.classify.row_event import Message, Row, RowData
 from functions.clock import Clock, wall_clock
 from functions.effects.errors import KeyConflictError
 from functions.effects.record import EffectRecord
 from functions.effects.states import State
 from functions.effects.store import EffectStore
+from functions.failures import describe
 from functions.uploads.model import RowItem
 from functions.uploads.rows import RowsTable
 from functions.uploads.terminal import terminal_row

@@ -17,12 +17,13 @@ from functions.classify.billing import PAUSES
 from functions.classify.effect import Guarded
 from functions.classify.pausing import Pauses, Uploads
 from functions.classify.reception import Reception
-from functions.classify.results import Result, describe
+from functions.classify.results import Result
 from functions.classify.row_event import Message, Row
 from functions.classify.settlement import Met, Settlement
 from functions.effects.errors import KeyConflictError
 from functions.effects.outcomes import Outcome
 from functions.effects.run import new_run
+from functions.failures import describe
 
 MAX_THREADS = 32
 IN_PROGRESS = "in_progress"

@@ -67,7 +67,8 @@ class Move:
 
 
 _MINE = frozenset({Guard.OWNER})
-# What operators and proofs do leaves state and attempt as they were, and each counts from the record as it saw it.
+# What operators and proofs do leaves state and attempt as they were: the second of two who looked at the same doubt is
+# told of the first's decision, and none is written over.
 _AS_SEEN = frozenset({Guard.RESOLUTIONS_AS_SEEN})
 
 MOVES: tuple[Move, ...] = (

@@ -158,6 +158,7 @@ def _condition(
             names["#paid_attempts"], values[":seen_paid"] = "paid_attempts", seen.paid_attempts
             return ["#paid_attempts = :seen_paid"]
         case Guard.RESOLUTIONS_AS_SEEN:
+            # Every decision is appended, so their number tells two images of one attempt apart.
             names["#resolutions"], values[":seen_resolutions"] = "resolutions", len(seen.resolutions)
             return ["size(#resolutions) = :seen_resolutions"]
         case Guard.NOTHING_PAID | Guard.SOMETHING_PAID | Guard.ONE_PAID | Guard.SEVERAL_PAID:

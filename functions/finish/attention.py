@@ -2,7 +2,7 @@
 
 A tick finds them and opens their finished uploads again; each upload's rows are replaced under the claim of its look,
 as its results are written, so no results are ever older than the rows. Nothing is published here: an attempt that an
-operator orders or a proof allows is published by `retry`, which reopens the row and its upload with a reservation (a
+operator orders or a proof allows is published by that order, which reopens a row and its upload with a reservation (a
 repeat of the command repairs one that was killed); what comes of it reaches every other row of the key through here.
 """
 

@@ -9,6 +9,7 @@ import boto3
 
 from functions.clock import wall_clock
 from functions.events.publisher import CLIENT_CONFIG
+from functions.failures import without_texts
 from functions.finish.build import Clients, build_tick
 from functions.finish.tick import logger
 from functions.metrics import write_counts
@@ -37,6 +38,7 @@ def _clients() -> Clients:
     )
 
 
+@without_texts
 @logger.inject_lambda_context
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """How many open uploads ended their look how. Raises TickFailedError where some could not be looked at."""

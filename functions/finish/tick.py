@@ -9,6 +9,7 @@ from typing import TypeVar
 from aws_lambda_powertools import Logger
 
 from functions.clock import Clock
+from functions.failures import describe
 from functions.finish.attention import Attention
 from functions.finish.look import Look
 from functions.finish.lost_objects import LostObjects
@@ -89,8 +90,7 @@ class Tick:
     def _tried(self, name: str, step: Callable[[], _T]) -> _T | None:
         try:
             return step()
-        except Exception:
-            # What cannot be read must not keep the others from ending.
-            logger.exception("a look failed", extra={"at": name})
+        except Exception as error:  # noqa: BLE001 - what cannot be read must not keep the others from ending
+            logger.error("a look failed", extra={"of": name, **describe(error)})
             self._broken.append(name)
             return None

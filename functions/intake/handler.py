@@ -18,6 +18,7 @@ from functions.classify.task import build_task
 from functions.clock import Clock, wall_clock
 from functions.effects.table import EffectTable
 from functions.events.publisher import CLIENT_CONFIG, EventsClient, Publisher
+from functions.failures import without_texts
 from functions.intake.admission import Admission, Admitted, Joined, Rejected, Waiting
 from functions.intake.counting import counts_of
 from functions.intake.notices import Notices
@@ -163,6 +164,7 @@ def _intake() -> Intake:
     return build(IntakeSettings.from_env(), boto3.Session(), count=partial(write_counts, "intake"))
 
 
+@without_texts
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Lambda's entry point. What raises is retried by Lambda, then goes to the on-failure queue."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 _CORRECT = "and upload the corrected file; its unchanged rows cost nothing"
 _DOUBT = (
     "A request may have been billed, so it is not sent again by itself: look for it in the provider's usage, then "
-    "prove what happened or order another attempt"
+    "settle the row with prospects unknown resolve"
 )
 _LATER = "Nothing was billed; retry the upload's failures"
 _REPORT = "Nothing to mend in the file: read the function's log for this row, and report it"

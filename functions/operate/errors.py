@@ -7,7 +7,11 @@ OperateError
   │    ├─ NotPaused    resume: it is not paused
   │    └─ NotDone      retry: it is not done
   ├─ NothingToRetry  retry: no row failed in a way that could end otherwise
-  ├─ UnknownKey      audit: nothing is stored under this key
+  ├─ NothingUnknown  unknown resolve: no row of the upload waits for a decision
+  ├─ NotUnknown      unknown resolve: this one does not
+  ├─ MovedOn         unknown resolve: it did, until an answer or somebody else was faster
+  ├─ Contended       unknown resolve: others changed the upload under every try
+  ├─ UnknownKey      audit, unknown resolve: nothing is stored under this key
   └─ NoSuchRow       audit: the upload has no valid record of that number
 """
 
@@ -71,6 +75,39 @@ class NothingToRetry(OperateError):  # noqa: N818
     def __init__(self, upload_id: str) -> None:
         super().__init__(
             f"No row of the upload {upload_id} failed in a way that another try could mend; its failures tell why."
+        )
+
+
+class NothingUnknown(OperateError):  # noqa: N818
+    """No row of an upload waits for a decision."""
+
+    def __init__(self, upload_id: str) -> None:
+        super().__init__(f"No row of the upload {upload_id} waits for this decision; prospects unknown list shows all.")
+
+
+class NotUnknown(OperateError):  # noqa: N818
+    """What was named does not wait for a decision; `why` goes on from `what` as a sentence does."""
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(f"{what} {why}; nothing was changed.")
+
+
+class MovedOn(OperateError):  # noqa: N818
+    """Between the plan and the order, every record became another one."""
+
+    def __init__(self, upload_id: str) -> None:
+        super().__init__(
+            f"What was to be decided in the upload {upload_id} was answered, or decided by somebody else, meanwhile; "
+            "it was left alone, so look again with prospects unknown list."
+        )
+
+
+class Contended(OperateError):  # noqa: N818
+    """An upload was changed by others under every try to reserve for it."""
+
+    def __init__(self, upload_id: str) -> None:
+        super().__init__(
+            f"The upload {upload_id} was changed by others under every try; give the order again, and it goes on."
         )
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
-from functions.batch_get import batch_get
-from functions.crash_points import crossing
 from functions.uploads.keys import object_address
 from functions.uploads.model import ObjectItem
 from functions.uploads.plumbing import ItemsTable
@@ -47,13 +45,8 @@ class ObjectsTable(ItemsTable):
     def get_objects(self, versions: Iterable[tuple[str, str]]) -> dict[tuple[str, str], ObjectItem]:
         """The items that exist of these (object key, version id), read consistently."""
         keys = [object_address(object_key, version_id) for object_key, version_id in dict.fromkeys(versions)]
-        found = batch_get(self._batch_get, self._name, keys, sleep=self._sleep, consistent=True)
-        return {(item.object_key, item.version_id): item for item in map(ObjectItem.from_item, found)}
-
-    def _batch_get(self, request: dict[str, Any]) -> dict[str, Any]:
-        with crossing("uploads.get_objects"):
-            answer: dict[str, Any] = self._client.batch_get_item(RequestItems=request)
-        return answer
+        found = map(ObjectItem.from_item, self._get_many("uploads.get_objects", keys))
+        return {(item.object_key, item.version_id): item for item in found}
 
     def refuse_object(self, object_key: str, version_id: str, code: str, sentence: str) -> bool:
         """Settle this version as refused. False: it was settled before, and stays so."""

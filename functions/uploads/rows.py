@@ -7,7 +7,9 @@ counts as open. Beside that, only an outcome that could still change (unknown, r
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
@@ -15,7 +17,7 @@ from botocore.exceptions import ClientError
 
 from functions.crash_points import crossing
 from functions.uploads.keys import META, SHARDS, row_address, shard_pk
-from functions.uploads.model import ATTENTION, AttentionRow, RowItem
+from functions.uploads.model import ATTENTION, ATTENTION_INDEX, AttentionRow, RowItem
 from functions.uploads.plumbing import ItemsTable, refused_by_condition
 
 _MERGED_PAGE = 500
@@ -61,6 +63,27 @@ class RowsTable(ItemsTable):
         """The row's terminal item; None while it is open."""
         item = self._get("uploads.get_row", row_address(upload_id, row_number))
         return RowItem.from_item(item) if item and "reopened" not in item else None
+
+    def rows_as_they_are(self, rows: Iterable[AttentionRow]) -> Iterator[tuple[RowItem, bool]]:
+        """The items of these rows, in no order, each with whether an operator has reopened it; read consistently."""
+        for item in self._get_many("uploads.rows_as_they_are", [{"pk": row.pk, "sk": row.sk} for row in rows]):
+            yield RowItem.from_item(item), "reopened" in item
+
+    def attention_rows(self, **only: str) -> Iterator[AttentionRow]:
+        """Rows of every upload whose outcome could still change, from the sparse index (eventually consistent).
+
+        `only` narrows them to those with these values of `upload_id`, `key` or `outcome`.
+        """
+        narrowed: dict[str, Any] = {}
+        if only:
+            narrowed["FilterExpression"] = reduce(and_, (Attr(name).eq(value) for name, value in only.items()))
+        query = self._query(
+            "uploads.attention_rows",
+            IndexName=ATTENTION_INDEX,
+            KeyConditionExpression=Key(ATTENTION).eq(ATTENTION),
+            **narrowed,
+        )
+        return (AttentionRow.from_item(item) for item in query)
 
     def count_rows(self, upload_id: str) -> int:
         """The exact number of rows with a terminal item, over every page of every shard.

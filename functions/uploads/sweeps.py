@@ -64,6 +64,13 @@ class SweepsTable(ItemsTable):
         left = {"next_at": next_at, "position": position}
         self._try_update("uploads.leave_round", _address(name), left, Attr("next_at").eq(until))
 
+    def begin_anew(self, name: RoundName) -> None:
+        """Have the next tick begin this round, from the start: there is something that it will find.
+
+        A tick that is at it ends as it would have; two at once cost work done twice.
+        """
+        self._try_update("uploads.begin_anew", _address(name), {"next_at": 0, "position": {}}, Attr("next_at").exists())
+
     def attention_page(self, start: dict[str, Any]) -> tuple[list[AttentionRow], dict[str, Any]]:
         """A page of the rows whose outcome could still change, and where the next begins (empty: that was the last).
 

@@ -166,6 +166,23 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
             *([self._reservation(day, reserve_microusd, None)] if reserve_microusd else []),
         )
 
+    def extend(self, upload: Upload, *, actor: str, day: str, reserve_microusd: int) -> bool:
+        """Reserve more for an upload that is not done, of which an operator has rows asked once more. False: it is
+        done, or somebody else was faster.
+
+        A look that counted its rows before that cannot finish it, and the sweep may publish as often as for any order.
+        """
+        counted_on = upload.budget_day or day
+        more = self._update_request(
+            {"budget_day": counted_on, "sweeps": 0, "extended_by": actor},
+            "#state IN (:running, :paused) AND #budget_day = :seen",
+            add={"reserved_microusd": reserve_microusd, "resumes": 1},
+        )
+        more["ExpressionAttributeNames"]["#state"] = "state"
+        more["ExpressionAttributeValues"] |= {":running": "running", ":paused": "paused", ":seen": upload.budget_day}
+        meta = {"Update": {"Key": meta_address(upload.upload_id), **more}}
+        return self._try_transact("uploads.extend", meta, self._reservation(counted_on, reserve_microusd, None))
+
     def finish(self, upload: Upload, finished: Finished, announcement: Announcement) -> bool:
         """Set `done` with its counts and results, settle its reservation and put its announcement into the outbox, in
         one transaction. False: it is no longer running in the revision that was read.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from functions.effects.errors import (
     MoveRefusedError,
 )
 from functions.effects.outcomes import Outcome
+from functions.effects.record import EffectRecord
 from functions.effects.resolve import ANSWER_LOST, Resolver
 from functions.effects.states import State
 from functions.effects.table import EffectTable
@@ -168,6 +170,53 @@ def test_a_bill_without_an_answer_ends_as_a_paid_failure(bench: Bench) -> None:
     record = bench.resolver.prove_happened("t:k", actor="ada", reason="on the invoice")
     assert (record.state, record.reply) == (State.DONE, Outcome.failed(ANSWER_LOST, paid=True))
     assert record.paid_attempts == 1
+
+
+def test_a_bill_without_an_answer_keeps_what_was_asked_of_which_model(bench: Bench) -> None:
+    bench.call(lambda: Outcome.unknown("llm_timeout", model="m", input_digest="d"))
+    record = bench.resolver.prove_happened("t:k", actor="ada", reason="on the invoice")
+    assert record.reply.audit == {"model": "m", "input_digest": "d"}
+
+
+def test_that_none_of_several_attempts_happened_is_said_of_them_all(bench: Bench) -> None:
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    bench.resolver.order_attempt("t:k", actor="ada", reason="r")
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    record = bench.resolver.prove_none_happened(bench.read(), actor="ada", reason="no usage")
+    assert (record.state, record.paid_attempts) == (State.RELEASED, 0)
+    assert record == bench.read()
+
+
+Decide = Callable[[Any, EffectRecord], EffectRecord]
+DECISIONS: dict[str, Decide] = {
+    "billed": lambda resolver, seen: resolver.prove_happened(seen, actor="bob", reason="r"),
+    "not-billed": lambda resolver, seen: resolver.prove_none_happened(seen, actor="bob", reason="r"),
+    "rerun": lambda resolver, seen: resolver.order_attempt(seen, actor="bob", reason="r"),
+}
+
+
+@pytest.mark.parametrize("second", DECISIONS)
+def test_of_two_decisions_about_one_doubt_the_second_is_refused_and_the_first_is_kept(
+    bench: Bench, second: str
+) -> None:
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    seen = bench.read()
+    first = bench.resolver.order_attempt(seen, actor="ada", reason="customer waits")
+    with pytest.raises(MoveRefusedError):
+        DECISIONS[second](bench.resolver, seen)
+    assert bench.read() == first
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_a_decision_about_one_attempt_never_settles_the_next(bench: Bench, decision: str) -> None:
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    seen = bench.read()
+    bench.resolver.order_attempt(seen, actor="ada", reason="r")
+    bench.call(lambda: Outcome.unknown("llm_timeout"))
+    before = bench.read()
+    with pytest.raises(MoveRefusedError):
+        DECISIONS[decision](bench.resolver, seen)
+    assert bench.read() == before
 
 
 def test_only_an_unbilled_failure_is_rerun(bench: Bench, table: Any) -> None:

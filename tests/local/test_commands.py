@@ -16,12 +16,14 @@ from cli.doctor.patient import Patient
 from cli.main import app
 from cli.target import find_target
 from local.state import State, write_state
+from tests.local.leaks import said_by
 from tests.local.main_job import HEADER, MainJob, main_job, prospects
 from tests.local.toy import wait_for
 
 SCRIPT = [
     {"when": {"contains": "slowly"}, "times": 1, "then": {"text": "hot", "delay_s": 4}},
     {"when": {"contains": "crowded"}, "times": 2, "then": {"status": 529, "type": "overloaded_error"}},
+    {"when": {"contains": "vanishing"}, "times": 2, "then": {"drop": "after_reading"}},
     {"when": {"contains": "locked"}, "times": 1, "then": {"status": 401, "type": "authentication_error"}},
 ]
 CEILING = 3_000
@@ -74,7 +76,7 @@ def until(name: str, holds: Callable[[Any], bool]) -> Any:
         seen.append(as_json("status", name))
         return holds(seen[-1])
 
-    wait_for(look, deadline_s=40)
+    wait_for(look, deadline_s=120)
     return seen[-1]
 
 
@@ -131,6 +133,33 @@ def test_a_failure_says_what_to_do_and_a_retry_mends_it(job: MainJob) -> None:
     assert (audit["label"] in {"hot", "warm", "cold"}, audit["paid_attempts"]) == (True, 1)
     assert [decision["reason"] for decision in audit["decisions"]] == ["it is quiet now"]
     assert audit["decisions"][0]["actor"].startswith("local:")
+
+
+def test_what_is_unknown_is_listed_and_settled_row_by_row(job: MainJob) -> None:
+    before = job.requests
+    text = prospects(range(2), group="steady") + "".join(
+        f"gone{n}@example.com,Gil {n},Firm,Buyer,a vanishing interest {n}\n" for n in range(2)
+    )
+    assert run("upload", a_file("doubtful.csv", text), "--watch").exit_code == 0
+    listed = as_json("unknown", "list", "--upload", "doubtful.csv")
+    assert [(row["row"], row["state"], row["attempts"]) for row in listed["rows"]] == [
+        (3, "unknown", 1),
+        (4, "unknown", 1),
+    ]
+    assert all(row["at_most_microusd"] > 0 for row in listed["rows"])
+    assert run("unknown", "resolve", "doubtful.csv", 3, "--as", "rerun", "--reason", "no trace").exit_code == 2
+    again = as_json("unknown", "resolve", "doubtful.csv", 3, "--as", "rerun", "--reason", "no trace", "--yes")
+    assert (again["settled"], again["opened"], again["reserved_microusd"] > 0) == (1, 1, True)
+    until("doubtful.csv", lambda status: is_done(status) and status["classified"] == 3)
+    lost = ("unknown", "resolve", listed["rows"][1]["key"], "--as", "billed", "--reason", "invoice 7", "--yes")
+    assert as_json(*lost)["opened"] == 0
+    status = until("doubtful.csv", lambda status: is_done(status) and status["unknown"] == 0)
+    assert (status["classified"], status["failed"], job.requests - before) == (3, 1, 5)
+    audit = as_json("audit", "doubtful.csv", 4)
+    assert (audit["reason"], audit["paid_attempts"], audit["model"]) == ("answer_lost", 1, "claude-haiku-5-5")
+    assert audit["decisions"][0]["actor"].startswith("local:")
+    assert as_json("results", "doubtful.csv", "--out", "doubtful-results.csv")["complete"]
+    assert [row["reason"] for row in rows_of("doubtful-results.csv")] == ["", "", "", "answer_lost"]
 
 
 def test_an_upload_over_the_ceiling_waits_shows_its_price_and_runs_when_approved(job: MainJob) -> None:
@@ -214,3 +243,13 @@ def test_the_probe_of_object_keys_reaches_intake_and_costs_nothing(job: MainJob)
     bucket = job.cloud.outputs["UploadsBucketName"]
     left = job.cloud.client("s3").list_objects_v2(Bucket=bucket, Prefix="uploads/doctor/")
     assert left.get("KeyCount", 0) == 0
+
+
+def test_whatever_was_ordered_no_row_and_no_files_name_is_said(job: MainJob) -> None:
+    header_is_a_person = "ann.poole@example.com,Ann Poole\nben.hale@example.com,Ben Hale\n"
+    assert run("upload", a_file("Ann Poole.csv", header_is_a_person), "--watch").exit_code == 1
+    said = said_by(job.cloud)
+    assert "missing_columns" in said or "malformed_header" in said, "why it was refused is said"
+    assert [name for name in ("Ann Poole", "paused.csv", "doubtful.csv", "failing.csv") if name in said] == []
+    told = "".join(notice.subject + notice.text for notice in job.cloud.outbox())
+    assert [text for text in ("@example.com", "Gil ", "Ben Hale") if text in said + told] == []

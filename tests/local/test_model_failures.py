@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cli.reports import RowReport
+from tests.local.leaks import said_by
 from tests.local.main_job import HEADER, MainJob, main_job
 
 DATA = Path(__file__).resolve().parents[1] / "cases" / "data"
@@ -128,3 +129,11 @@ def test_final_failures_are_in_the_dead_letter_queue_once_with_their_reason(
 def test_the_same_file_again_makes_no_request_not_even_for_unknown_rows(job: MainJob, report: Any) -> None:
     again, further = job.counted(leads(), "again.csv")
     assert (further, again.rows) == (0, report[0].rows)
+
+
+def test_on_none_of_these_roads_a_row_or_a_files_name_is_said(job: MainJob, report: Any) -> None:
+    said = said_by(job.cloud) + "".join(notice.subject + notice.text for notice in job.cloud.outbox())
+    assert "llm_bad_request" in said, "the reasons are said"
+    named = [marker for marker in (*MARKERS.values(), *FAULTS) if f"{marker}@" in said]
+    assert [word for word in ("@example.com", "Pat ", "Buyer", *named) if word in said] == []
+    assert "faults.csv" not in said_by(job.cloud)

@@ -20,6 +20,7 @@ from functions.intake.handler import Intake, build
 from functions.settings import IntakeSettings
 from functions.uploads.model import RowItem, Upload
 from functions.uploads.table import UploadsTable
+from tests.unit.finish_fakes import create_prospects
 
 BUCKET = "uploads-bucket"
 BUS = "arn:aws:events:eu-west-1:111122223333:event-busv2/prospects/abcdefghijklmnopqrstuvwxy"
@@ -117,8 +118,13 @@ class World:
         self.s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
         self.s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
         dynamodb = self.session.resource("dynamodb")
-        self.prospects = _create(dynamodb, "prospects", "pk", "sk")
-        self.idempotency = _create(dynamodb, "idempotency", "id")
+        self.prospects = create_prospects(dynamodb)
+        self.idempotency = dynamodb.create_table(
+            TableName="idempotency",
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
         self.table = UploadsTable(self.prospects)
         self.intake = self.deployed()
 
@@ -211,13 +217,3 @@ def created(key: str, size: int, version_id: str | None, bucket: str = BUCKET) -
 
 def client_error(code: str, message: str = "") -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": message}}, "Operation")
-
-
-def _create(dynamodb: Any, name: str, *keys: str) -> Any:
-    kinds = ("HASH", "RANGE")
-    return dynamodb.create_table(
-        TableName=name,
-        KeySchema=[{"AttributeName": key, "KeyType": kind} for key, kind in zip(keys, kinds, strict=False)],
-        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in keys],
-        BillingMode="PAY_PER_REQUEST",
-    )

@@ -23,15 +23,17 @@ from functions.classify.worker import Worker
 from functions.effects.record import EffectRecord
 from functions.effects.resolve import Resolver
 from functions.effects.table import EffectTable
+from functions.events.publisher import Publisher
+from functions.finish.build import Clients, build_tick
 from functions.finish.rows import read_rows
 from functions.finish.storage import source_of
 from functions.finish.tally import Tally
 from functions.operate.retry import Retry
-from functions.settings import ClassifySettings
+from functions.settings import ClassifySettings, FinishSettings
 from functions.uploads.keys import record_id
 from functions.uploads.model import Announcement, Finished, Upload
 from tests.unit.classify_world import refused, said
-from tests.unit.intake_world import World
+from tests.unit.intake_world import BUCKET, BUS, TOPIC, World
 
 MAX_RECEIVES = 2
 Reply = Callable[[Mapping[str, Any]], Answer | NoAnswer]
@@ -52,6 +54,18 @@ class NoQueues(Queues):
 
     def send_again(self, body: str, seconds: int) -> None:
         self.copies.append(body)
+
+
+class IntakeInvoked:
+    """In place of boto3's Lambda client: an invocation of intake is intake's work, done at once."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> dict[str, Any]:  # noqa: N803
+        assert (FunctionName, InvocationType) == ("intake", "Event")
+        self._world.deliver(json.loads(Payload))
+        return {"StatusCode": 202}
 
 
 class Service(World):
@@ -99,6 +113,26 @@ class Service(World):
             clock=self.clock,
         ).retry
 
+        queue = self.session.client("sqs").create_queue(QueueName="classify")["QueueUrl"]
+        self._finish_settings = FinishSettings(
+            uploads_bucket=BUCKET,
+            prospects_table="prospects",
+            idempotency_table="idempotency",
+            event_bus_arn=BUS,
+            alerts_topic_arn=TOPIC,
+            intake_function_name="intake",
+            classify_queue_url=queue,
+        )
+        self._clients = Clients(
+            prospects=self.prospects,
+            idempotency=self.idempotency,
+            s3=self.s3,
+            sns=self.session.client("sns"),
+            sqs=self.session.client("sqs"),
+            lambda_=IntakeInvoked(self),  # type: ignore[arg-type]
+            events=self.bus,
+        )
+
     def clock(self) -> float:
         return self.now
 
@@ -115,7 +149,7 @@ class Service(World):
     def classify(self) -> list[Result]:
         """Deliver what is on the bus, and again what was not acknowledged, until the queue is empty."""
         for name, detail in self.bus.details.items():
-            if name not in self._taken:
+            if name not in self._taken and detail["type"] == "prospect.submitted":
                 self._taken.add(name)
                 self._waiting.append((json.dumps({"detail-type": "prospect.submitted", "detail": detail}), 1))
         everything: list[Result] = []
@@ -131,6 +165,19 @@ class Service(World):
     def publish(self) -> None:
         while self.tick():
             self.now += 902
+
+    def ticks(self, times: int = 1) -> None:
+        """Whole ticks a minute apart, with what they ask of intake, and what classify makes of it."""
+        for _ in range(times):
+            build_tick(
+                self._finish_settings,
+                self._clients,
+                deadline=self.now + 60,
+                clock=self.clock,
+                publisher=Publisher(self.bus, BUS, sleep=lambda _: None),
+            ).run()
+            self.classify()
+            self.now += 60
 
     def finish(self, upload_id: str) -> Upload:
         """What the tick does when every row has ended."""
