@@ -7,6 +7,8 @@ from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
+from functions.batch_get import batch_get
+from functions.crash_points import crossing
 from functions.uploads.keys import object_address
 from functions.uploads.model import ObjectItem
 from functions.uploads.plumbing import ItemsTable
@@ -45,8 +47,13 @@ class ObjectsTable(ItemsTable):
     def get_objects(self, versions: Iterable[tuple[str, str]]) -> dict[tuple[str, str], ObjectItem]:
         """The items that exist of these (object key, version id), read consistently."""
         keys = [object_address(object_key, version_id) for object_key, version_id in dict.fromkeys(versions)]
-        found = map(ObjectItem.from_item, self._get_many("uploads.get_objects", keys))
-        return {(item.object_key, item.version_id): item for item in found}
+        found = batch_get(self._batch_get_objects, self._name, keys, sleep=self._sleep, consistent=True)
+        return {(item.object_key, item.version_id): item for item in map(ObjectItem.from_item, found)}
+
+    def _batch_get_objects(self, request: dict[str, Any]) -> dict[str, Any]:
+        with crossing("uploads.get_objects"):
+            answer: dict[str, Any] = self._client.batch_get_item(RequestItems=request)
+        return answer
 
     def refuse_object(self, object_key: str, version_id: str, code: str, sentence: str) -> bool:
         """Settle this version as refused. False: it was settled before, and stays so."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from boto3.dynamodb.conditions import ConditionBase
 from botocore.exceptions import ClientError
 
-from functions.batch_get import batch_get
 from functions.clock import Clock, wall_clock
 from functions.crash_points import crossing
 
@@ -69,16 +68,6 @@ class ItemsTable:
                 TableName=self._name, Key=key, ConsistentRead=consistent
             ).get("Item")
         return item
-
-    def _get_many(self, operation: str, keys: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
-        """The items that exist of these distinct keys, read consistently, in no order."""
-
-        def get(request: dict[str, Any]) -> dict[str, Any]:
-            with crossing(operation):
-                answer: dict[str, Any] = self._client.batch_get_item(RequestItems=request)
-            return answer
-
-        return batch_get(get, self._name, keys, sleep=self._sleep, consistent=True)
 
     def _query(self, operation: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         for page in self._pages(operation, **arguments):

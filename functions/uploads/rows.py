@@ -15,6 +15,7 @@ from typing import Any
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 from botocore.exceptions import ClientError
 
+from functions.batch_get import batch_get
 from functions.crash_points import crossing
 from functions.uploads.keys import META, SHARDS, row_address, shard_pk
 from functions.uploads.model import ATTENTION, ATTENTION_INDEX, AttentionRow, RowItem
@@ -66,8 +67,14 @@ class RowsTable(ItemsTable):
 
     def rows_as_they_are(self, rows: Iterable[AttentionRow]) -> Iterator[tuple[RowItem, bool]]:
         """The items of these rows, in no order, each with whether an operator has reopened it; read consistently."""
-        for item in self._get_many("uploads.rows_as_they_are", [{"pk": row.pk, "sk": row.sk} for row in rows]):
+        keys = [{"pk": row.pk, "sk": row.sk} for row in rows]
+        for item in batch_get(self._batch_get_rows, self._name, keys, sleep=self._sleep, consistent=True):
             yield RowItem.from_item(item), "reopened" in item
+
+    def _batch_get_rows(self, request: dict[str, Any]) -> dict[str, Any]:
+        with crossing("uploads.rows_as_they_are"):
+            answer: dict[str, Any] = self._client.batch_get_item(RequestItems=request)
+        return answer
 
     def attention_rows(self, **only: str) -> Iterator[AttentionRow]:
         """Rows of every upload whose outcome could still change, from the sparse index (eventually consistent).
