@@ -9,7 +9,7 @@ from functools import cached_property
 from functions.classify.prices import worst_case_microusd
 from functions.classify.task import Task
 from functions.finish.rows import RowResult
-from functions.uploads.model import RowCounts, Upload
+from functions.uploads.model import RowCounts, RowItem, Upload
 
 FIRST_ROWS = 10
 """How many rows without a label are named one by one; all are counted."""
@@ -47,9 +47,7 @@ class Tally:
         if result.item is not None:
             self.known += result.item.known
             self.cost_microusd += result.item.cost_microusd
-            # Each key's doubt is counted where it was asked for, as its cost is.
-            if result.item.paid_attempts and not (result.item.known or result.item.cost_microusd):
-                self.in_doubt_microusd += result.item.paid_attempts * self._at_most(result)
+            self.in_doubt_microusd += self._in_doubt(result, result.item)
 
     @property
     def terminal(self) -> int:
@@ -66,9 +64,13 @@ class Tally:
             in_doubt_microusd=self.in_doubt_microusd,
         )
 
-    def _at_most(self, result: RowResult) -> int:
-        """What one request for this row costs, where no answer says it."""
-        return worst_case_microusd(self._task, self._task.rendered(result.record.fields))
+    def _in_doubt(self, result: RowResult, item: RowItem) -> int:
+        """The most that requests for this row cost of which no answer says it: all but the one that is answered."""
+        unanswered = item.paid_attempts - bool(item.cost_microusd)
+        # A known row's doubt is counted where it was asked, as its cost is.
+        if item.known or unanswered < 1:
+            return 0
+        return unanswered * worst_case_microusd(self._task, self._task.rendered(result.record.fields))
 
     @cached_property
     def _task(self) -> Task:

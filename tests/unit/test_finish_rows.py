@@ -132,10 +132,11 @@ def test_a_request_whose_cost_nobody_told_is_in_doubt_at_its_worst_case_where_it
     task = Task(model=MODEL, max_tokens=32, columns=("name", "email"))
     upload = an_upload(task=task.model_dump_json())
     unknown = {"reason": "no_answer", "cost_microusd": 0, "paid_attempts": 1}
-    alone, known, twice = (
+    alone, known, twice, answered = (
         a_row(1, "unknown", **unknown),
         a_row(1, "unknown", **unknown, known=True),
         a_row(1, "unknown", **unknown | {"paid_attempts": 2}),
+        a_row(1, cost_microusd=7, paid_attempts=2),
     )
 
     def in_doubt(item: RowItem) -> int:
@@ -146,6 +147,7 @@ def test_a_request_whose_cost_nobody_told_is_in_doubt_at_its_worst_case_where_it
     record = next(each.record for each in read_rows(upload, lambda _: [CSV], Stored((alone,))))
     worst = worst_case_microusd(task, task.rendered(record.fields))
     assert (in_doubt(alone), in_doubt(known), in_doubt(twice)) == (worst, 0, 2 * worst)
+    assert (in_doubt(answered), in_doubt(a_row(1, cost_microusd=7, paid_attempts=1))) == (worst, 0)
 
 
 def test_a_tally_names_only_the_first_rows_and_counts_all() -> None:

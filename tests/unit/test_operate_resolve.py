@@ -113,7 +113,9 @@ def test_a_decision_reaches_the_record_the_row_and_the_results(w: Service, decis
     assert (after.state, after.rows.unknown, after.revision, after.reserved_microusd) == ("done", 0, 2, 0)
     assert w.asked == (["p2"] if asks else [])
     assert results(w, upload).splitlines()[2].split(",")[3:5] == list(ENDS[decision][1:])
-    assert w.table.get_budget(budget_day(upload.created_at)).committed_microusd == after.rows.cost_microusd
+    # What was in doubt stays committed on its day, whatever was decided.
+    committed = w.table.get_budget(budget_day(upload.created_at)).committed_microusd
+    assert committed == after.rows.cost_microusd + upload.rows.in_doubt_microusd
 
 
 def test_what_was_billed_keeps_its_audit_and_is_never_asked_again(w: Service) -> None:
@@ -272,7 +274,7 @@ def test_a_look_that_counted_before_the_order_does_not_finish_the_upload_without
     orders = ["rerun"]
 
     def hook(reached: str) -> None:
-        if reached == "finish.done.before" and orders:
+        if reached == "uploads.finish.before" and orders:
             orders.pop()
             resolve_all(w, "rerun", upload)
 
