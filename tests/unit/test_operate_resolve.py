@@ -263,7 +263,8 @@ def test_in_an_upload_that_is_not_done_the_row_is_asked_with_the_rest_and_reserv
     w.ticks(9)
     done = w.upload(upload.upload_id)
     assert (done.state, end_of(w, upload, 2), w.asked) == ("done", ENDS["rerun"], ["p2"])
-    assert w.table.get_budget(budget_day(upload.created_at)).committed_microusd == done.rows.cost_microusd
+    committed = w.table.get_budget(budget_day(upload.created_at)).committed_microusd
+    assert committed == done.rows.cost_microusd + done.rows.in_doubt_microusd
 
 
 def test_a_look_that_counted_before_the_order_does_not_finish_the_upload_without_it(w: Service) -> None:
