@@ -33,7 +33,7 @@ from stacks.refund_failures import (
     TOOL_FAILURES,
 )
 from stacks.refund_permissions import approving_statements, executing_statements, reconciling_statements
-from stacks.retries import Layer
+from stacks.retries import stripe_library
 from stacks.settings import Settings
 from stacks.worker import Shared, Worker
 from stacks.workflow import RefundWorkflow
@@ -133,6 +133,7 @@ class RefundStack(Stack):
             timeout_s=settings.refund_timeout_s,
             own_metrics=(),
             on_error=APPROVE_ERROR,
+            pays=False,
         )
 
     def _worker(
@@ -146,6 +147,7 @@ class RefundStack(Stack):
         timeout_s: int,
         own_metrics: Sequence[FailureMetric],
         on_error: Words | None,
+        pays: bool = True,
     ) -> Worker:
         return Worker(
             self,
@@ -158,7 +160,8 @@ class RefundStack(Stack):
             statements=statements,
             timeout=Duration.seconds(timeout_s),
             memory_mb=MEMORY_MB,
-            own_layers=[Layer("the Stripe library (max_network_retries=0)", 1)],
+            own_layers=[stripe_library()] if pays else [],
+            billable=int(pays),
             own_metrics=own_metrics,
             on_error=on_error,
         )

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Repeats = Literal["run", "model request", "hand-over", "AWS call"]
+Repeats = Literal["run", "request", "hand-over", "AWS call"]
 """What another attempt of a layer does again.
 
 A hand-over is over when the next layer has taken the event, and an AWS call when it is answered; both are made so that
-doing them twice changes nothing. A run and a model request are the effect itself.
+doing them twice changes nothing. A run and a request, to the model or to a payment provider, are the effect itself.
 """
 
 
@@ -31,8 +31,8 @@ class Layer:
 class Retries:
     """All layers of one worker, the outermost first. Times of one event as each layer takes it.
 
-    `billable`: model requests of one event that may be billed, whatever the layers do: `max_paid_attempts`, which the
-    claim keeps; 0 for a worker that makes none, None where no claim bounds them.
+    `billable`: requests for one row or one refund that may be billed, whatever the layers do, which the claim keeps
+    (`max_paid_attempts`); 0 for a worker that makes none, None where no claim bounds them.
     """
 
     worker: str
@@ -45,14 +45,14 @@ class Retries:
 
     @property
     def requests(self) -> int:
-        """Model requests at most, those included that are answered unbilled."""
+        """Requests at most, those included that are answered unbilled."""
         if self.billable == 0:
             return 0
-        return self.runs * math.prod(layer.attempts for layer in self.layers if layer.repeats == "model request")
+        return self.runs * math.prod(layer.attempts for layer in self.layers if layer.repeats == "request")
 
     @property
     def billed(self) -> int:
-        """Model requests that may be billed, at most."""
+        """Requests that may be billed, at most."""
         return self.requests if self.billable is None else min(self.requests, self.billable)
 
 
@@ -62,7 +62,7 @@ class TwoLayersRetryError(ValueError):
 
 def checked(retries: Retries) -> Retries:
     """The same. Raises TwoLayersRetryError when more than one layer repeats the effect."""
-    repeating = [layer for layer in retries.layers if layer.attempts > 1 and layer.repeats in {"run", "model request"}]
+    repeating = [layer for layer in retries.layers if layer.attempts > 1 and layer.repeats in {"run", "request"}]
     if len(repeating) > 1:
         named = " and ".join(f"{layer.name} ({layer.attempts} attempts)" for layer in repeating)
         raise TwoLayersRetryError(f"worker {retries.worker}: {named} both retry its effect; leave it to one of them.")
@@ -71,7 +71,12 @@ def checked(retries: Retries) -> Retries:
 
 def anthropic_sdk(attempts: int = 1) -> Layer:
     """What the SDK's client is made with (`max_retries` = attempts - 1); a test holds the code to it."""
-    return Layer("the Anthropic SDK", attempts, "model request")
+    return Layer("the Anthropic SDK", attempts, "request")
+
+
+def stripe_library() -> Layer:
+    """Made with `max_network_retries=0`; a test holds the code to it."""
+    return Layer("the Stripe library", 1, "request")
 
 
 NAIVE = Retries("the naive stack", [Layer("the queue", 3), anthropic_sdk(3)], billable=None)
@@ -85,9 +90,7 @@ def retries_text(workers: Sequence[Retries]) -> str:
 
 def retries_table(workers: Sequence[Retries]) -> str:
     """The same as Markdown, with the naive stack's arithmetic beside it."""
-    head = (
-        "| | what may try again, the outermost first | runs of one event, at most | model requests | of them billed |\n"
-    )
+    head = "| | what may try again, the outermost first | runs of one event, at most | requests | of them billed |\n"
     return f"{head}|---|---|---:|---:|---:|\n" + "".join(
         f"| {' | '.join(_cells(each))} |\n" for each in [*workers, NAIVE]
     )
@@ -98,20 +101,20 @@ def _lines(workers: Sequence[Retries]) -> Iterator[str]:
     width = max(len(each.worker) for each in workers)
     for each in workers:
         layers = ", ".join(f"{layer.name} {layer.attempts}" for layer in each.layers if _counts(layer))
-        asked = f", {each.requests} model requests, {each.billed} of them billed" if each.requests else ""
-        yield f"  {each.worker:{width}}  {each.runs} run{'s' * (each.runs != 1)}{asked} ({layers})"
+        asked = f", {_number(each.requests, 'request')}, {each.billed} of them billed" if each.requests else ""
+        yield f"  {each.worker:{width}}  {_number(each.runs, 'run')}{asked} ({layers})"
 
 
 def _cells(each: Retries) -> list[str]:
-    layers = "; ".join(f"{layer.name}: {layer.attempts} {_times(layer)}" for layer in each.layers)
+    layers = "; ".join(f"{layer.name}: {_number(layer.attempts, layer.repeats)}" for layer in each.layers)
     factors = " × ".join(str(layer.attempts) for layer in each.layers if _counts(layer))
     requests = f"{factors} = {each.requests}" if each.requests else "none"
     return [each.worker, layers, str(each.runs), requests, str(each.billed)]
 
 
 def _counts(layer: Layer) -> bool:
-    return layer.repeats in {"run", "model request"}
+    return layer.repeats in {"run", "request"}
 
 
-def _times(layer: Layer) -> str:
-    return f"{layer.repeats}{'s' * (layer.attempts != 1)}"
+def _number(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"

@@ -41,7 +41,7 @@ class Worker(Construct):
 
     `statements` are what its own logic needs; the delivery adds what consuming needs, and nothing else is granted.
     `own_layers` are retries inside the function (an SDK's); more than one layer that repeats the effect is refused.
-    `billable` is how many model requests of one event may be billed, whatever is repeated.
+    `billable` is how many requests for one row or one refund may be billed, whatever is repeated.
     `own_metrics` are failures that only the function itself can tell; each gets an alarm.
     `on_error` is what the alarm on its errors says, where an error of this one means more than a failed invocation.
     """

@@ -12,6 +12,7 @@ from botocore import loaders
 
 from functions.classify.claude import AnthropicProvider, BedrockProvider
 from functions.events.publisher import CLIENT_CONFIG
+from functions.refunds.providers.stripe import StripeProvider
 from stacks.retries import (
     NAIVE,
     Layer,
@@ -83,13 +84,25 @@ def test_what_is_told_of_a_worker_is_what_its_template_says(templates: Templates
         assert told.get("Lambda's asynchronous invocation", 1) == found["asynchronous"]
         assert told.get("the queue") == found.get("queue")
         assert told.get("the rule") == rules.get(function)
-    (subscriber,) = templates.of_type("AWS::EventsV2::Subscriber")
-    assert layers_of(workers["classify"])["the bus"] == 1 + subscriber.properties["RetryPolicy"]["MaxRetryAttempts"]
+    buses = [
+        1 + subscriber.properties["RetryPolicy"]["MaxRetryAttempts"]
+        for subscriber in templates.of_type("AWS::EventsV2::Subscriber")
+    ]
+    told = [layers["the bus"] for layers in map(layers_of, workers.values()) if "the bus" in layers]
+    assert sorted(told) == sorted(buses)
 
 
-def test_of_one_row_classify_may_be_billed_once_and_nobody_else_asks_the_model(workers: dict[str, Retries]) -> None:
-    asked = {name: (each.runs, each.requests, each.billed) for name, each in workers.items()}
-    assert asked == {"intake": (3, 0, 0), "classify": (12, 12, 1), "finish": (1, 0, 0)}
+def test_of_one_row_or_refund_one_request_may_be_billed_whoever_runs_it_how_often(workers: dict[str, Retries]) -> None:
+    assert {name: (each.runs, each.requests, each.billed) for name, each in workers.items()} == {
+        "intake": (3, 0, 0),
+        "classify": (12, 12, 1),
+        "finish": (1, 0, 0),
+        "refund-tool": (1, 1, 1),
+        "refund-queue": (12, 12, 1),
+        "refund-bus": (6, 6, 1),
+        "refund-reconcile": (1, 1, 1),
+        "refund-approve": (1, 0, 0),
+    }
 
 
 class _Key:
@@ -102,6 +115,20 @@ def test_the_sdk_tries_as_often_as_is_told(workers: dict[str, Retries]) -> None:
     for provider in (AnthropicProvider(_Key()), BedrockProvider("eu-west-1")):  # type: ignore[arg-type]
         client: Any = provider.client(httpx2.AsyncClient())
         assert 1 + client.max_retries == layers_of(workers["classify"])["the Anthropic SDK"] == 1
+
+
+def test_the_payment_provider_is_asked_as_often_as_is_told(workers: dict[str, Retries]) -> None:
+    address = "https://api.stripe.com"
+    provider = StripeProvider(_Key(), api_base=address, deadline_s=1.0, keys_retention_s=None)  # type: ignore[arg-type]
+    try:
+        client: Any = provider._client("key")
+        assert (
+            1 + client._requestor._options.max_network_retries
+            == layers_of(workers["refund-tool"])["the Stripe library"]
+            == 1
+        )
+    finally:
+        provider.close()
 
 
 def test_boto3_tries_as_often_as_is_told(workers: dict[str, Retries], handler: ModuleType) -> None:  # noqa: F811
@@ -150,13 +177,15 @@ def test_the_table_has_every_worker_and_the_naive_stack(workers: dict[str, Retri
     rows = [line.strip("| ").split(" | ") for line in retries_table(list(workers.values())).splitlines()]
     assert {len(row) for row in rows[2:]} == {5}
     assert [row[0] for row in rows[2:]] == [*workers, "the naive stack"]
-    assert [row[-2:] for row in rows[2:]] == [["none", "0"], ["12 × 1 = 12", "1"], ["none", "0"], ["3 × 3 = 9", "9"]]
+    asked = {row[0]: row[-2:] for row in rows[2:]}
+    assert (asked["classify"], asked["intake"]) == (["12 × 1 = 12", "1"], ["none", "0"])
+    assert asked["the naive stack"] == ["3 × 3 = 9", "9"]
 
 
 def test_what_a_synth_prints_is_a_line_a_worker() -> None:
     queued = Retries("classify", [Layer("the queue", 12), anthropic_sdk()], billable=1)
     once = Retries("finish", [Layer("the rule", 2, "hand-over"), Layer("Lambda", 1)])
     assert retries_text([queued, once]).splitlines()[1:] == [
-        "  classify  12 runs, 12 model requests, 1 of them billed (the queue 12, the Anthropic SDK 1)",
+        "  classify  12 runs, 12 requests, 1 of them billed (the queue 12, the Anthropic SDK 1)",
         "  finish    1 run (Lambda 1)",
     ]
