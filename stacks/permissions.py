@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
@@ -17,6 +18,9 @@ from aws_cdk import aws_sqs as sqs
 from stacks.bus import EventBus
 from stacks.settings import Settings
 from stacks.storage import ATTENTION_INDEX, RESULTS, UPLOADS, Storage
+
+CLASSIFICATIONS = "classify-prospect:*"
+"""Keys of the records that classifying keeps; those of refunds are none of its business."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +33,32 @@ class Resources:
     alerts_key: kms.Key
 
 
+@dataclass(frozen=True)
+class Items:
+    """Items of a table, by their leading keys."""
+
+    table_arn: str
+    keys: str
+
+    def may(self, *operations: str, attributes: Sequence[str] = ()) -> iam.PolicyStatement:
+        """`attributes`: the only ones that a write may name; none: any."""
+        conditions: dict[str, Any] = {
+            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": [self.keys]},
+            # ForAllValues holds where there are no keys at all.
+            "Null": {"dynamodb:LeadingKeys": "false"},
+        }
+        if attributes:
+            conditions["ForAllValues:StringEquals"] = {"dynamodb:Attributes": list(attributes)}
+        return iam.PolicyStatement(
+            actions=[f"dynamodb:{each}" for each in operations], resources=[self.table_arn], conditions=conditions
+        )
+
+
 def intake_statements(use: Resources) -> list[iam.PolicyStatement]:
     return [
         allow(["s3:GetObject", "s3:GetObjectVersion"], f"{use.storage.bucket_arn}/{UPLOADS}*"),
         _tell_gone_from_forbidden(use),
-        allow(_table("BatchGetItem"), use.storage.idempotency.table_arn),
+        _records(use).may("BatchGetItem"),
         # A transaction is allowed by the actions it consists of.
         allow(_table("GetItem", "Query", "PutItem", "UpdateItem"), use.storage.prospects.table_arn),
         allow(["events:PutEvents"], use.bus.arn),
@@ -43,7 +68,7 @@ def intake_statements(use: Resources) -> list[iam.PolicyStatement]:
 
 def classify_statements(settings: Settings, use: Resources, stack: Stack) -> list[iam.PolicyStatement]:
     return [
-        allow(_table("GetItem", "PutItem", "UpdateItem"), use.storage.idempotency.table_arn),
+        _records(use).may("GetItem", "PutItem", "UpdateItem"),
         # It updates to pause an upload.
         allow(_table("GetItem", "PutItem", "UpdateItem"), use.storage.prospects.table_arn),
         *_model(settings, stack),
@@ -53,12 +78,12 @@ def classify_statements(settings: Settings, use: Resources, stack: Stack) -> lis
 def finish_statements(
     use: Resources, *, intake_function_arn: str, classify_queue: sqs.IQueue
 ) -> list[iam.PolicyStatement]:
-    prospects, idempotency = use.storage.prospects.table_arn, use.storage.idempotency.table_arn
+    prospects = use.storage.prospects.table_arn
     return [
         allow(_table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"), prospects),
         allow(_table("Query"), f"{prospects}/index/{ATTENTION_INDEX}"),
         # The sweep looks keys up, says what has become unknown, and gives rows up.
-        allow(_table("GetItem", "BatchGetItem", "PutItem", "UpdateItem"), idempotency),
+        _records(use).may("GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
         # It counts what still waits; it never reads a message.
         allow(["sqs:GetQueueAttributes"], classify_queue.queue_arn),
         _find_versions_nobody_told_of(use),
@@ -95,6 +120,10 @@ def _find_versions_nobody_told_of(use: Resources) -> iam.PolicyStatement:
         resources=[use.storage.bucket_arn],
         conditions={"StringLike": {"s3:prefix": f"{UPLOADS}*"}},
     )
+
+
+def _records(use: Resources) -> Items:
+    return Items(use.storage.idempotency.table_arn, CLASSIFICATIONS)
 
 
 def _table(*operations: str) -> list[str]:

@@ -6,14 +6,10 @@ attributes too. A test on the templates, and one on the local cloud, hold this.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
-from stacks.permissions import allow
+from stacks.permissions import Items, allow
 from stacks.settings import Settings
 from stacks.storage import OPEN_INDEX, Storage
 
@@ -28,27 +24,6 @@ RETURNING = ("row_id", "committed_minor")
 
 COMMITTING = ("row_id", "committed_minor", "paid_minor")
 """What an approval commits, and what its condition compares."""
-
-
-@dataclass(frozen=True)
-class Items:
-    """Items of a table, by their leading keys."""
-
-    table_arn: str
-    keys: str
-
-    def may(self, *operations: str, attributes: Sequence[str] = ()) -> iam.PolicyStatement:
-        """`attributes`: the only ones that a write may name; none: any."""
-        conditions: dict[str, Any] = {
-            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": [self.keys]},
-            # ForAllValues holds where there are no keys at all.
-            "Null": {"dynamodb:LeadingKeys": "false"},
-        }
-        if attributes:
-            conditions["ForAllValues:StringEquals"] = {"dynamodb:Attributes": list(attributes)}
-        return iam.PolicyStatement(
-            actions=[f"dynamodb:{each}" for each in operations], resources=[self.table_arn], conditions=conditions
-        )
 
 
 def executing_statements(settings: Settings, storage: Storage, stack: Stack) -> list[iam.PolicyStatement]:

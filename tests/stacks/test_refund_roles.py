@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from functions.classify.task import Task
 from tests.stacks.templates import Resource, Templates, listed
 
 EXECUTING = ("refund-tool", "refund-queue", "refund-bus", "refund-reconcile")
@@ -113,3 +114,10 @@ def test_only_the_workflow_may_invoke_the_tool(each_templates: Templates) -> Non
     (machine,) = each_templates.of_type("AWS::StepFunctions::StateMachine")
     may = [role for role in roles if each_templates.may(role, "lambda:InvokeFunction", tool)]
     assert may == [each_templates.named(machine.properties["RoleArn"], machine)]
+
+
+@pytest.mark.parametrize("worker", ["intake", "classify", "finish"])
+def test_classifying_has_no_part_in_records_of_refunds(templates: Templates, worker: str) -> None:
+    name = Task.model_fields["name"].default
+    assert {keys for _, keys, _ in on_items(templates, worker, "Idempotency")} == {f"{name}:*"}
+    assert on_items(templates, worker, "RefundLedger") == []
