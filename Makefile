@@ -1,6 +1,6 @@
 # Everything a newcomer and CI run. `make demo` and `make test` install what they need first.
 .DEFAULT_GOAL := help
-.PHONY: help install demo walk test lint bundle bench soak costs lock clean
+.PHONY: help install demo walk test lint bundle bench soak costs mutants guarantees lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -55,6 +55,12 @@ soak: install ## A large file through the local cloud while intake is killed; RO
 costs: install ## docs/costs.md, from counted calls and the price list
 	@$(BIN)/python -m bench.costs
 
+mutants: install ## Every small change to the effect core must fail a test; long
+	@$(BIN)/python -m bench.mutants
+
+guarantees: install ## The generated parts of docs/guarantees.md: the table of moves, the score of the mutants
+	@$(BIN)/python -m bench.guarantees
+
 lock: ## The requirements*.txt, anew from the *.in
 	@$(UV) pip compile --quiet --no-header --generate-hashes --python-version 3.13 --python-platform aarch64-manylinux_2_34 functions/requirements.in -o functions/requirements.txt
 	@$(UV) pip compile --quiet --no-header --generate-hashes --universal --python-version 3.11 -c functions/requirements.txt requirements.in -o requirements.txt
@@ -62,4 +68,4 @@ lock: ## The requirements*.txt, anew from the *.in
 	@$(UV) pip compile --quiet --no-header --generate-hashes --universal --python-version 3.11 requirements-bench.in -o requirements-bench.txt
 
 clean: ## Everything that was made here
-	@rm -rf .venv build cdk.out results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf .venv build cdk.out results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis mutants

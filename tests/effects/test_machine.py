@@ -28,8 +28,8 @@ from .actors import REQUEST, Call, Entry, Failed, Program, Told, advance, reques
 from .callers import KEY, ORDERS, REPLIES, RETENTION_DAYS, giver_up, operator, owner, sweeper
 from .explored import explored
 from .memory import Answer, Item, frozen, thawed
-from .schedules import CONDITIONAL, START, Standing
 from .truth import Truth, Write, line_of
+from .turns import CONDITIONAL, START, Standing
 
 JUMPS = (1.0, 61.0, 66.0, 66.0, -1.0, -4.0)
 """Backward as well, as clocks of two machines differ: by less than the lease's 5 s of grace."""
