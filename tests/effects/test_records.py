@@ -40,18 +40,27 @@ def claims(table: EffectTable, clock: MovableClock, retention_days: int | None =
 
 
 @pytest.mark.parametrize(
-    ("outcome", "is_"),
+    ("make", "is_"),
     [
-        (HOT, {"kind": "succeeded", "paid": True, "result": {"label": "hot"}, "audit": {"request_id": "req_1"}}),
-        (Outcome.failed("r", paid=True, model="m"), {"kind": "failed", "reason": "r", "paid": True}),
-        (Outcome.failed("r", paid=False, retryable=True), {"kind": "failed", "paid": False, "retryable": True}),
-        (Outcome.failed("r", paid=False, model="m"), {"retryable": False, "audit": {"model": "m"}, "result": {}}),
-        (Outcome.released("r", retry_after_s=2.1, a=1), {"kind": "released", "retry_after_s": 3, "audit": {"a": 1}}),
-        (Outcome.unknown("r", a=1), {"kind": "unknown", "reason": "r", "paid": True, "audit": {"a": 1}}),
+        (
+            lambda: Outcome.succeeded({"label": "hot"}, request_id="req_1"),
+            {"kind": "succeeded", "paid": True, "result": {"label": "hot"}, "audit": {"request_id": "req_1"}},
+        ),
+        (lambda: Outcome.failed("r", paid=True, model="m"), {"kind": "failed", "reason": "r", "paid": True}),
+        (lambda: Outcome.failed("r", paid=False, retryable=True), {"kind": "failed", "paid": False, "retryable": True}),
+        (
+            lambda: Outcome.failed("r", paid=False, model="m"),
+            {"retryable": False, "audit": {"model": "m"}, "result": {}},
+        ),
+        (
+            lambda: Outcome.released("r", retry_after_s=2.1, a=1),
+            {"kind": "released", "retry_after_s": 3, "audit": {"a": 1}},
+        ),
+        (lambda: Outcome.unknown("r", a=1), {"kind": "unknown", "reason": "r", "paid": True, "audit": {"a": 1}}),
     ],
 )
-def test_an_outcome_says_what_it_was_made_of(outcome: Outcome, is_: dict[str, Any]) -> None:
-    dumped = outcome.model_dump()
+def test_an_outcome_says_what_it_was_made_of(make: Callable[[], Outcome], is_: dict[str, Any]) -> None:
+    dumped = make().model_dump()
     assert {name: dumped[name] for name in is_} == is_
 
 
@@ -67,6 +76,14 @@ def test_what_was_given_up_is_a_whole_record(bench: Bench, table: Any, released_
     assert (item["origin"], item["payload_hash"]) == ("u-2/5", "h")
     assert (item["finished_at"], item["expiration"]) == (NOW + later, NOW + later + 400 * DAY)
     assert item["outcome"]["retryable"]
+
+
+def test_giving_up_finds_what_came_between_its_look_and_its_write(bench: Bench, table: Any) -> None:
+    bench.call()
+    looked_before = EffectTable(table)
+    looked_before.read = lambda _: None  # type: ignore[method-assign]
+    assert claims(looked_before, bench.clock).give_up("t:k", "h", "llm_overloaded", "o") == bench.read()
+    assert bench.read().reply == HOT
 
 
 def test_without_a_retention_nothing_expires(table: Any, clock: MovableClock) -> None:
