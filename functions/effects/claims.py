@@ -100,8 +100,6 @@ class Claims:
         return self._table.apply(
             seen,
             _line(seen.state, Event.CLAIM),
-            owner=run.owner,
-            now_ms=self._now_ms(),
             changes={"attempt": seen.attempt + 1, **self._claim_of(run)},
             remove=("outcome", "finished_at"),
         )

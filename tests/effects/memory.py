@@ -51,6 +51,8 @@ def execute(item: Item, operation: str, request: Mapping[str, Any]) -> tuple[Ite
     """The item after the request, and the answer. Raises ValueError for a form that only DynamoDB knows."""
     if operation == "get_item":
         _check_key(request["Key"])
+        if request.get("ConsistentRead") is not True:
+            raise ValueError("the table in memory does not know a read that may be behind")
         return item, Answer(item)
     if operation not in {"put_item", "update_item"}:
         raise ValueError(f"the table in memory does not know {operation}")

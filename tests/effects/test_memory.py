@@ -114,6 +114,7 @@ def test_it_answers_and_stores_what_moto_does(
     [
         ("delete_item", {}),
         ("get_item", {"Key": {"id": None}}),
+        ("get_item", {}),
         ("put_item", {"Item": {"id": "t:k"}, "ConditionExpression": "attribute_not_exists(id) OR expiration < :now"}),
         ("update_item", {"ConditionExpression": "attribute_exists(id)", "UpdateExpression": "SET #n = #n + :one"}),
     ],

@@ -86,6 +86,40 @@ def test_giving_up_finds_what_came_between_its_look_and_its_write(bench: Bench, 
     assert bench.read().reply == HOT
 
 
+def test_a_claim_after_a_release_holds_nothing_of_the_attempt_before(bench: Bench, table: Any) -> None:
+    bench.call(lambda: Outcome.released("llm_overloaded"))
+    assert {"outcome", "finished_at"} <= set(stored(table))
+    bench.clock.pass_(DAY)
+    bench.die_at("effects.claim.after")
+    item = stored(table)
+    assert (item["state"], item["attempt"], item["claimed_at"]) == ("CLAIMED", 2, NOW + DAY)
+    assert not {"outcome", "finished_at"} & set(item)
+
+
+def test_a_duplicate_at_the_very_end_of_a_lease_is_told_to_come_back(bench: Bench) -> None:
+    bench.die_at("effects.claim.after")
+    bench.clock.pass_(65)
+    assert bench.in_progress().lease_until == bench.clock()
+
+
+def test_a_record_that_vanishes_under_a_claim_is_claimed_anew(bench: Bench, table: Any) -> None:
+    bench.die_at("effects.claim.after")
+    bench.clock.pass_(66)
+
+    class Vanishing(EffectTable):
+        def apply(self, seen: EffectRecord, *_: Any, **__: Any) -> Refused:
+            table.delete_item(Key={"id": seen.id})
+            return Refused(None)
+
+    reached: list[str] = []
+    run = Run(deadline=bench.clock() + 60, origin="u-3/1")
+    with armed(reached.append):
+        claimed = claims(Vanishing(table), bench.clock).claim("t:k", "h", run)
+    assert claimed.record == bench.read()
+    assert (claimed.record.owner, claimed.record.attempt, claimed.record.origin) == (run.owner, 1, "u-3/1")
+    assert reached == ["effects.claim.before", "effects.claim.before", "effects.claim.after"]
+
+
 def test_without_a_retention_nothing_expires(table: Any, clock: MovableClock) -> None:
     claims(EffectTable(table), clock, retention_days=None).give_up("t:k", "h", "llm_overloaded", "o")
     assert "expiration" not in stored(table)
