@@ -1,6 +1,6 @@
 # Everything a newcomer and CI run. `make demo` and `make test` install what they need first.
 .DEFAULT_GOAL := help
-.PHONY: help install demo walk test explore lint bundle bench soak faults costs lock clean
+.PHONY: help install demo walk test explore lint bundle bench soak faults costs mutants guarantees lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -61,6 +61,12 @@ faults: install ## The fault matrix: ours and two naive stacks under the same fa
 costs: install ## docs/costs.md, from counted calls and the price list
 	@$(BIN)/python -m bench.costs
 
+mutants: install ## Every small change to the effect core must fail a test; long
+	@$(BIN)/python -m bench.mutants
+
+guarantees: install ## The generated parts of docs/guarantees.md: the table of moves, the score of the mutants
+	@$(BIN)/python -m bench.guarantees
+
 lock: ## The requirements*.txt, anew from the *.in
 	@$(UV) pip compile --quiet --no-header --generate-hashes --python-version 3.13 --python-platform aarch64-manylinux_2_34 functions/requirements.in -o functions/requirements.txt
 	@$(UV) pip compile --quiet --no-header --generate-hashes --universal --python-version 3.11 -c functions/requirements.txt requirements.in -o requirements.txt
@@ -68,4 +74,4 @@ lock: ## The requirements*.txt, anew from the *.in
 	@$(UV) pip compile --quiet --no-header --generate-hashes --universal --python-version 3.11 requirements-bench.in -o requirements-bench.txt
 
 clean: ## Everything that was made here
-	@rm -rf .venv build cdk.out results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf .venv build cdk.out results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis mutants

@@ -101,8 +101,6 @@ class Claims:
         return self._table.apply(
             seen,
             _line(seen.state, Event.CLAIM),
-            owner=run.owner,
-            now_ms=self._now_ms(),
             changes={"attempt": seen.attempt + 1, **self._claim_of(run)},
             remove=("outcome", "finished_at"),
         )
@@ -139,7 +137,7 @@ class Claims:
             move = move_for(seen.state, event)
             if move is None or seen.owner != run.owner or seen.attempt != run.attempt:
                 break
-            result = self._apply(seen, event, run.owner, self._settled(seen, move, outcome))
+            result = self._apply(seen, event, self._settled(seen, move, outcome), owner=run.owner)
             if isinstance(result, EffectRecord):
                 return result
             seen = result.current
@@ -188,7 +186,7 @@ class Claims:
             move = move_for(seen.state, Event.GIVE_UP)
             if move is None:
                 return seen
-            result = self._apply(seen, Event.GIVE_UP, "", self._settled(seen, move, outcome) | {"origin": origin})
+            result = self._apply(seen, Event.GIVE_UP, self._settled(seen, move, outcome) | {"origin": origin})
             if isinstance(result, EffectRecord):
                 return result
             seen = result.current
@@ -203,11 +201,11 @@ class Claims:
     def _expire(self, seen: EffectRecord) -> EffectRecord | None:
         doubt = Outcome.unknown(LEASE_EXPIRED)
         move = _line(seen.state, Event.EXPIRE)
-        result = self._apply(seen, Event.EXPIRE, "", self._settled(seen, move, doubt))
+        result = self._apply(seen, Event.EXPIRE, self._settled(seen, move, doubt))
         return result.current if isinstance(result, Refused) else result
 
     def _apply(
-        self, seen: EffectRecord, event: Event, owner: str, changes: dict[str, object]
+        self, seen: EffectRecord, event: Event, changes: dict[str, object], *, owner: str = ""
     ) -> EffectRecord | Refused:
         move = _line(seen.state, event)
         return self._table.apply(seen, move, owner=owner, now_ms=self._now_ms(), changes=changes)

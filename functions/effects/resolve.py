@@ -6,7 +6,7 @@ from functions.clock import Clock, wall_clock
 from functions.effects.errors import MoveRefusedError
 from functions.effects.outcomes import Outcome
 from functions.effects.record import EffectRecord, Resolution
-from functions.effects.states import Event, State, move_for, paid_by
+from functions.effects.states import Event, State, move_for
 from functions.effects.table import EffectTable, Refused
 
 ANSWER_LOST = "answer_lost"
@@ -89,11 +89,9 @@ class Resolver:
         result = self._table.apply(
             seen,
             move,
-            owner="",
-            now_ms=int(self._clock() * 1000),
             changes={
                 **changes,
-                "paid_attempts": seen.paid_attempts + paid_by(move, outcome_paid=True),
+                "paid_attempts": seen.paid_attempts + (move.paid or 0),
                 "resolutions": (*seen.resolutions, resolution),
             },
             remove=remove,

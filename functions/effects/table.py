@@ -90,12 +90,15 @@ class EffectTable:
         seen: EffectRecord,
         move: Move,
         *,
-        owner: str,
-        now_ms: int,
         changes: dict[str, Any],
         remove: Sequence[str] = (),
+        owner: str = "",
+        now_ms: int = 0,
     ) -> EffectRecord | Refused:
-        """Make one move of the table from the record as it was seen. `changes` are attributes to set."""
+        """Make one move of the table from the record as it was seen. `changes` are attributes to set.
+
+        `owner` and `now_ms` (milliseconds since the epoch) are for lines that compare them: without, those refuse.
+        """
         names = {"#state": "state", "#attempt": "attempt"}
         values: dict[str, Any] = {":seen_state": seen.state.value, ":seen_attempt": seen.attempt}
         # The fence: a move made from an image of the record is refused once anybody moved on.

@@ -28,14 +28,23 @@ def clock() -> MovableClock:
     return MovableClock()
 
 
-@pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    with mock_aws():
+@pytest.fixture(scope="module")
+def one_table() -> Iterator[Any]:
+    """Made once for the tests of a module: making it takes longer than most of them."""
+    with pytest.MonkeyPatch.context() as patch, mock_aws():
+        patch.setenv("AWS_ACCESS_KEY_ID", "testing")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
         yield boto3.resource("dynamodb", region_name="eu-west-1").create_table(
             TableName="idempotency",
             KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
             AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
             BillingMode="PAY_PER_REQUEST",
         )
+
+
+@pytest.fixture
+def table(one_table: Any) -> Any:
+    """The table, empty."""
+    for item in one_table.scan()["Items"]:
+        one_table.delete_item(Key={"id": item["id"]})
+    return one_table

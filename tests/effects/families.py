@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .actors import Program
 from .callers import LEASE_S, REPLIES, RETENTION_DAYS, giver_up, operator, owner, sweeper
-from .interleaving import Family
+from .turns import Family
 
 Callers = tuple[tuple[str, Program], ...]
 

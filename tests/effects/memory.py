@@ -50,14 +50,23 @@ def thawed(item: str) -> dict[str, Any]:
 def execute(item: Item, operation: str, request: Mapping[str, Any]) -> tuple[Item, Answer]:
     """The item after the request, and the answer. Raises ValueError for a form that only DynamoDB knows."""
     if operation == "get_item":
+        _check_key(request["Key"])
+        if request.get("ConsistentRead") is not True:
+            raise ValueError("the table in memory does not know a read that may be behind")
         return item, Answer(item)
     if operation not in {"put_item", "update_item"}:
         raise ValueError(f"the table in memory does not know {operation}")
+    _check_key(request["Item"] if operation == "put_item" else request["Key"])
     if broken_parts(item, request):
         return item, Answer(item, refused=True)
     if operation == "put_item":
         return frozen(request["Item"]), Answer()
     return _updated(item, request), Answer()
+
+
+def _check_key(key: Mapping[str, Any]) -> None:
+    if not isinstance(key["id"], str) or not key["id"]:
+        raise ValueError("the table in memory does not know a key that is no text")
 
 
 def broken_parts(item: Item, request: Mapping[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ from functions.effects.states import MOVES, Guard, Move
 
 from .explored import explored
 from .families import ALL, QUICK
-from .interleaving import Exploration, Family, Found
+from .turns import Exploration, Family, Found
 
 NEVER_ALONE = {Guard.ONE_PAID, Guard.SOMETHING_PAID}
 """Guards that say again what the writer saw and nobody can change under it; `test_states` shows that they hold."""

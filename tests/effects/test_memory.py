@@ -113,7 +113,9 @@ def test_it_answers_and_stores_what_moto_does(
     ("operation", "request_"),
     [
         ("delete_item", {}),
-        ("put_item", {"Item": {}, "ConditionExpression": "attribute_not_exists(id) OR expiration < :now"}),
+        ("get_item", {"Key": {"id": None}}),
+        ("get_item", {}),
+        ("put_item", {"Item": {"id": "t:k"}, "ConditionExpression": "attribute_not_exists(id) OR expiration < :now"}),
         ("update_item", {"ConditionExpression": "attribute_exists(id)", "UpdateExpression": "SET #n = #n + :one"}),
     ],
 )

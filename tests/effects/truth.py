@@ -112,6 +112,12 @@ class Truth:
         assert told.outcome is None or told in self.ends, f"told {told}, stored were {self.ends}"
 
 
+def line_of(write: Write) -> list[Move]:
+    """The line of the table that a write makes; none for a late answer that was counted."""
+    start = State(thawed(write.before)["state"]) if write.before else State.ABSENT
+    return [LINES[start, write.event]] if write.event and (start, write.event) in LINES else []
+
+
 def _record(item: Item) -> EffectRecord | None:
     return EffectRecord.from_item(thawed(item)) if item else None
 
@@ -145,8 +151,8 @@ HOLDS: dict[Guard, Callable[[EffectRecord, Write], bool]] = {
 def _line_of(write: Write, before: EffectRecord | None, after: EffectRecord | None) -> Move:
     assert write.event is not None
     start = before.state if before else State.ABSENT
-    move = LINES.get((start, write.event))
-    assert move is not None, f"no line leads from {start} by {write.event}"
+    assert line_of(write), f"no line leads from {start} by {write.event}"
+    (move,) = line_of(write)
     assert after is not None, "a write removed the item"
     assert after.state is move.end, f"{write.event} led from {start} to {after.state}"
     claims = write.event is Event.CLAIM

@@ -18,7 +18,7 @@ from functions.effects.states import Guard, Move, State
 from .actors import REQUEST, Call, Entry, Failed, Program, Told, advance, request_of
 from .callers import OPERATORS
 from .memory import Answer, Item, broken_parts, execute, thawed
-from .truth import LINES, Truth, Write, refused_guards
+from .truth import LINES, Truth, Write, line_of, refused_guards
 
 START = 1_800_000_000.0
 CONDITIONAL = ("lost", "repeated", "throttled", "copied")
@@ -188,9 +188,7 @@ class Exploration:
             return world, answer
         write = Write(world.item, item, call.event, self._family.callers[index][0], world.latest)
         truth = world.truth.written(write)
-        if call.event:
-            start = State(thawed(world.item)["state"]) if world.item else State.ABSENT
-            self.found.moves[LINES[start, call.event]] += 1
+        self.found.moves.update(line_of(write))
         return replace(world, item=item, truth=truth), answer
 
     def _note_refusal(self, item: Item, call: Call) -> None:
