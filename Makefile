@@ -64,7 +64,7 @@ costs: install ## docs/costs.md, from counted calls and the price list
 mutants: install ## Every small change to the effect core must fail a test; long
 	@$(BIN)/python -m bench.mutants
 
-guarantees: install ## The generated parts of docs/guarantees.md: the table of moves, the score of the mutants
+guarantees: install ## The generated parts of docs/guarantees.md: moves, retries, the score of the mutants
 	@$(BIN)/python -m bench.guarantees
 
 lock: ## The requirements*.txt, anew from the *.in

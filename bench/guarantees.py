@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from bench.child import ROOT
 from bench.mutants import BAR, SCORE, Score
 from functions.effects.states import MOVES, Move
+from stacks.retries import retries_table
+from stacks.retries_document import default_retries
 
 DOCUMENT = ROOT / "docs" / "guarantees.md"
 
@@ -54,7 +56,7 @@ def written(text: str, parts: Mapping[str, str]) -> str:
 
 
 def main() -> int:
-    parts = {"states": states()}
+    parts = {"states": states(), "retries": retries_table(default_retries()).rstrip()}
     if SCORE.exists():
         parts["mutants"] = mutants()
     else:

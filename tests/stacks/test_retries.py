@@ -10,6 +10,7 @@ import httpx2
 import pytest
 from botocore import loaders
 
+from bench.child import ROOT
 from functions.classify.claude import AnthropicProvider, BedrockProvider
 from functions.events.publisher import CLIENT_CONFIG
 from functions.refunds.providers.stripe import StripeProvider
@@ -189,3 +190,8 @@ def test_what_a_synth_prints_is_a_line_a_worker() -> None:
         "  classify  12 runs, 12 requests, 1 of them billed (the queue 12, the Anthropic SDK 1)",
         "  finish    1 run (Lambda 1)",
     ]
+
+
+def test_the_document_says_what_the_synth_says(workers: dict[str, Retries]) -> None:
+    document = (ROOT / "docs" / "guarantees.md").read_text()
+    assert retries_table(list(workers.values())) in document, "write it anew: make guarantees"
