@@ -10,8 +10,9 @@ from moto import mock_aws
 from .world import Aws, World
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def aws() -> Iterator[Aws]:
+    # No longer than the module: moto forgets nothing of an inner mock while an outer one is open.
     with pytest.MonkeyPatch.context() as environment, mock_aws():
         environment.setenv("AWS_ACCESS_KEY_ID", "testing")
         environment.setenv("AWS_SECRET_ACCESS_KEY", "testing")
