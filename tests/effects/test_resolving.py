@@ -219,6 +219,18 @@ def test_a_decision_about_one_attempt_never_settles_the_next(bench: Bench, decis
     assert bench.read() == before
 
 
+def test_an_answer_that_comes_after_the_proof_that_it_is_lost_is_counted(bench: Bench) -> None:
+    def after_its_lease_and_the_proof() -> Outcome:
+        bench.clock.pass_(66)
+        bench.call(lambda: COLD)
+        bench.resolver.prove_happened("t:k", actor="ada", reason="on the invoice")
+        return HOT
+
+    record = bench.call(after_its_lease_and_the_proof).record
+    assert record == bench.read()
+    assert (record.reply.reason, record.late_answers, bench.requests) == (ANSWER_LOST, 1, 1)
+
+
 def test_only_an_unbilled_failure_is_rerun(bench: Bench, table: Any) -> None:
     bench.store.give_up("t:k", "h", "llm_overloaded", "o")
     assert bench.resolver.rerun("t:k", actor="ada", reason="outage over").state is State.RELEASED
