@@ -103,16 +103,21 @@ def requests_a_row(assumed: Assumptions = ASSUMED) -> float:
     return (1 + assumed.uploaded_again) * (1 + assumed.delivered_twice) * (1 + assumed.timed_out * assumed.sdk_retries)
 
 
-ALARM_METRICS = 38
-"""What CloudWatch counts of the alarms: the metrics that each watches. The tests of the templates count them again."""
+ALARM_METRICS, REFUND_ALARM_METRICS = 38, 44
+"""What CloudWatch counts of the alarms, without those of the refund stack and of it alone: the metrics that each
+watches. The tests of the templates count them again."""
+DASHBOARDS = 3
 
 
 def monthly() -> Mapping[str, float]:
     """Dollars a month whether a row comes or not: alarms, one metric each for our own, dashboards, secret and key."""
     return {
         f"CloudWatch alarms ({ALARM_METRICS} metrics)": PRICES["alarm_month"].of(ALARM_METRICS),
+        f"CloudWatch alarms of the refund stack ({REFUND_ALARM_METRICS} metrics)": PRICES["alarm_month"].of(
+            REFUND_ALARM_METRICS
+        ),
         "CloudWatch metrics of our own (15)": PRICES["metric_month"].of(15),
-        "CloudWatch dashboards (2)": PRICES["dashboard_month"].of(2),
+        f"CloudWatch dashboards ({DASHBOARDS})": PRICES["dashboard_month"].of(DASHBOARDS),
         "Secrets Manager": PRICES["secret_month"].of(1),
         "KMS key of the alerts topic": PRICES["key_month"].of(1),
     }

@@ -74,7 +74,7 @@ def _monthly() -> list[str]:
     fixed = monthly()
     lines = [f"| {name} | {_dollars(dollars)} |" for name, dollars in fixed.items()]
     head = ["## Every month, rows or none", "", "| | dollars |", "|---|---:|"]
-    return [*head, *lines, f"| **together** | **{_dollars(sum(fixed.values()))}** |", ""]
+    return [*head, *lines, f"| **together** | **{_dollars(sum(fixed.values()))}** |", "", _WITHOUT_REFUNDS, ""]
 
 
 def _naive_words() -> list[str]:
@@ -127,6 +127,7 @@ Written by `make costs`; do not edit. Dollars in {region}, prices of {read_on}, 
 The calls are counted; what cannot be counted is listed under *Assumed*. None of the prices was read from AWS's own
 pages (see *known from*): check them before you rely on a line.
 """
+_WITHOUT_REFUNDS = "With the setting `refunds` false, the refund stack's alarms and one dashboard cost nothing."
 _ASSUMED_WORDS = {
     "bytes_a_token": "bytes of prompt or answer a token",
     "model_s": "seconds the model takes to answer",

@@ -28,6 +28,7 @@ from local.payments.http import PaymentsServer
 from local.payments.standin import payments_standin
 from local.repairs.alarms import Alarms
 from local.repairs.asynchronous import Asynchronous
+from local.repairs.executions import Executions
 from local.repairs.gate import Gate
 from local.repairs.invocations import Invocations
 from local.repairs.item_conditions import ItemConditions
@@ -92,9 +93,9 @@ def assemble(settings: ServerSettings, loop: asyncio.AbstractEventLoop) -> Cloud
     measuring = Measuring(emulator, metrics, alarms)
     minutes = Minutes(loop, settings.minute_s, (measuring.sample_queues, alarms.evaluate))
     resources = EventBusResources(emulator, bus)
-    conditions = ItemConditions(emulator)
+    conditions, executions = ItemConditions(emulator), Executions(emulator, metrics)
     repairs = (measuring, queues, invocations, asynchronous, rules, resources, outbox, alarms, minutes, conditions)
-    for repair in repairs:
+    for repair in (*repairs, executions):
         repair.install()
     faults = FaultRules(parse_rules(settings.service_faults))
     app = Gateway(

@@ -72,6 +72,7 @@ _RELIED_ON: dict[str, tuple[str, ...]] = {
         "_queues",
         "_receive_messages_for_esm",
     ),
+    "services.stepfunctions": ("_fail_execution",),
     "services.sts": ("_sessions",),
 }
 
@@ -94,6 +95,7 @@ class Emulator:
     s3: Any
     sns: Any
     sqs: Any
+    machines: Any
     sts: Any
 
 

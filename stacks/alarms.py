@@ -153,15 +153,14 @@ class Alarms(Construct):
             "was lost is found by the sweep.",
         )
 
-    def on_failure_failures(self, name: str, function: lambda_.IFunction) -> None:
-        """For a function with an on-failure destination."""
+    def on_failure_failures(self, name: str, function: lambda_.IFunction, lost: str) -> None:
+        """For a function with an on-failure destination. `lost`: what to do about a lost event, in a sentence."""
         self.add(
             f"{name}-failures-not-writable",
             function.metric("DestinationDeliveryFailures", period=MINUTE, statistic="Sum"),
             failure=f"Lambda gave an event of the function {name} up and could not put it into {name}-failures: the "
             "event is lost.",
-            first="Deploy again, which writes the function's role anew. A lost tick needs nothing; a file whose event "
-            "was lost is found by the sweep.",
+            first=f"Deploy again, which writes the function's role anew. {lost}",
         )
 
     def schedule_silence(self, name: str, function: lambda_.IFunction, schedule: events.Schedule) -> None:
@@ -177,8 +176,8 @@ class Alarms(Construct):
             limit=SILENCE,
         )
 
-    def queue_lag(self, name: str, queue: sqs.IQueue) -> None:
-        """For the queue that the function `name` is driven by."""
+    def queue_lag(self, name: str, queue: sqs.IQueue, too_slow: str) -> None:
+        """For the queue that the function `name` is driven by. `too_slow`: what to do first about a long wait."""
         self.add(
             f"{name}-queue-stuck",
             taken_where_any_wait(queue, MINUTE),
@@ -193,8 +192,7 @@ class Alarms(Construct):
             queue.metric_approximate_age_of_oldest_message(period=MINUTE, statistic="Maximum"),
             failure=f"A message has waited for the function {name} for a day: more arrives than is worked off. After "
             f"{WORK_KEPT.to_days():g} days the queue forgets it.",
-            first="Compare what arrives with what is worked off on the services dashboard; raise the setting "
-            "requests_in_flight where the model's limits allow it.",
+            first=too_slow,
             limit=A_DAY,
         )
 

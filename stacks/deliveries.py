@@ -29,6 +29,9 @@ from stacks.delivery import (
 from stacks.queues import READING, dead_letter_queue, work_queue
 from stacks.retries import Layer
 
+LOST = "A lost tick needs nothing; a file whose event was lost is found by the sweep."
+"""Stands in the alarms on what a rule sends and no dead-letter queue took."""
+
 LONGEST_DIRECT_DELIVERY_S = 30
 """The bus waits at most 30 s for a function (InvocationTimeoutSeconds) and then delivers again."""
 
@@ -71,10 +74,13 @@ class RuleDelivery:
     def connect(self, scope: Construct, name: str, function: lambda_.IFunction, opened: Opened, alarms: Alarms) -> None:
         on_asynchronous_failure(
             scope,
+            name,
             function,
+            opened,
+            alarms,
             retries=self.async_retries,
             max_age_s=self.async_max_age_s,
-            failures=opened.queue(f"{name}-failures"),
+            lost=LOST,
         )
         rule = events.Rule(
             scope, "Rule", event_pattern=self.pattern, schedule=self.schedule, description=self.description
@@ -89,7 +95,6 @@ class RuleDelivery:
             )
         )
         alarms.rule_failures(name, rule)
-        alarms.on_failure_failures(name, function)
         if self.schedule is not None:
             alarms.schedule_silence(name, function, self.schedule)
 
@@ -191,7 +196,12 @@ class QueueDelivery:
             dead_letters=opened.queue(f"{name}-subscriber-dlq"),
             retry=self.retry,
         )
-        alarms.queue_lag(name, work)
+        alarms.queue_lag(
+            name,
+            work,
+            "Compare what arrives with what is worked off on the services dashboard; raise the setting "
+            "requests_in_flight where the model's limits allow it.",
+        )
 
     def layers(self) -> Sequence[Layer]:
         return [Layer("the bus", 1 + self.retry.attempts, "hand-over"), Layer("the queue", self.max_receives)]

@@ -51,9 +51,18 @@ class Delivery(Protocol):
 
 
 def on_asynchronous_failure(
-    scope: Construct, function: lambda_.IFunction, *, retries: int, max_age_s: int, failures: sqs.Queue
+    scope: Construct,
+    name: str,
+    function: lambda_.IFunction,
+    opened: Opened,
+    alarms: Alarms,
+    *,
+    retries: int,
+    max_age_s: int,
+    lost: str,
 ) -> None:
-    """What Lambda does with an event the function failed on: try again `retries` times, then keep it in `failures`."""
+    """What Lambda does with an event the function failed on: try again `retries` times, then keep it in the worker's
+    queue `<name>-failures`. `lost`: what is to be done about one that could not be kept there, in a sentence."""
     lambda_.CfnEventInvokeConfig(
         scope,
         "Asynchronous",
@@ -62,9 +71,12 @@ def on_asynchronous_failure(
         maximum_retry_attempts=retries,
         maximum_event_age_in_seconds=max_age_s,
         destination_config=lambda_.CfnEventInvokeConfig.DestinationConfigProperty(
-            on_failure=lambda_.CfnEventInvokeConfig.OnFailureProperty(destination=failures.queue_arn)
+            on_failure=lambda_.CfnEventInvokeConfig.OnFailureProperty(
+                destination=opened.queue(f"{name}-failures").queue_arn
+            )
         ),
     )
+    alarms.on_failure_failures(name, function, lost)
 
 
 def without_asynchronous_retries(scope: Construct, function: lambda_.IFunction) -> None:

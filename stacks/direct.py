@@ -22,7 +22,11 @@ ASYNCHRONOUS_AGE_S = 6 * 3600
 class DirectDelivery:
     """Whoever may invoke the function does. A call that waits hears of its failure; an asynchronous one that failed is
     kept. Lambda retries neither: the caller knows whether to call again.
+
+    `lost`: what is to be done about a failed asynchronous call that could not be kept, in a sentence.
     """
+
+    lost: str
 
     def open(self, scope: Construct, name: str, timeout: Duration) -> Opened:  # noqa: ARG002 -- part of the protocol
         failures = dead_letter_queue(scope, "Failures")
@@ -38,9 +42,9 @@ class DirectDelivery:
             statements=[iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[failures.queue_arn])],
         )
 
-    def connect(self, scope: Construct, name: str, function: lambda_.IFunction, opened: Opened, alarms: Alarms) -> None:  # noqa: ARG002
+    def connect(self, scope: Construct, name: str, function: lambda_.IFunction, opened: Opened, alarms: Alarms) -> None:
         on_asynchronous_failure(
-            scope, function, retries=0, max_age_s=ASYNCHRONOUS_AGE_S, failures=opened.queue(f"{name}-failures")
+            scope, name, function, opened, alarms, retries=0, max_age_s=ASYNCHRONOUS_AGE_S, lost=self.lost
         )
 
     def layers(self) -> Sequence[Layer]:
@@ -51,7 +55,8 @@ class DirectDelivery:
 class SentQueueDelivery:
     """Whoever may send to the queue does, and the queue drives the function; it is the one layer that retries.
 
-    The function learns its queues as `<variables>_QUEUE_URL` and `<variables>_DLQ_URL`.
+    The function learns its queues as `<variables>_QUEUE_URL` and `<variables>_DLQ_URL`, and at which receive redrive
+    takes a message as `<variables>_MAX_RECEIVES`.
     """
 
     variables: str
@@ -81,12 +86,18 @@ class SentQueueDelivery:
             environment={
                 f"{self.variables}_QUEUE_URL": work.queue_url,
                 f"{self.variables}_DLQ_URL": dead_letters.queue_url,
+                f"{self.variables}_MAX_RECEIVES": f"{self.max_receives}",
             },
         )
 
     def connect(self, scope: Construct, name: str, function: lambda_.IFunction, opened: Opened, alarms: Alarms) -> None:
         work = drive_by_queue(scope, name, function, opened, batch_size=self.batch_size, concurrency=self.concurrency)
-        alarms.queue_lag(name, work)
+        alarms.queue_lag(
+            name,
+            work,
+            "Look on the refunds dashboard whether invocations take longer than they did or messages come again and "
+            f"again; at most {self.concurrency} invocations run at a time, so a burst takes its time.",
+        )
 
     def layers(self) -> Sequence[Layer]:
         return [Layer("the queue", self.max_receives)]

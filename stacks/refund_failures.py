@@ -34,6 +34,23 @@ TOOL_FAILURES = (_key_reused(TOOL), _failed(TOOL))
 
 QUEUE_FAILURES = (
     _key_reused(QUEUE),
+    _failed(QUEUE),
+    FailureMetric(
+        metric="RefundsRefused",
+        what="refunds-refused",
+        failure="Messages asked for refunds that nobody approved, that were denied, that this deployment cannot pay, "
+        "or that are no refunds: nothing was paid, and they are not delivered again.",
+        first='Read the reason in the log lines "RefundsRefused"; the messages are in refund-queue-dlq. Find out who '
+        "sends them.",
+    ),
+    FailureMetric(
+        metric="MessagesGivenUp",
+        what="messages-given-up",
+        failure="refund-queue could not settle messages on their last receive: the provider did not begin the refund, "
+        "somebody else was at it, or refund-queue failed each time.",
+        first='Read the reason in the log lines "RefundsNotStarted" or the error in "RefundErrors", and mend that. An '
+        "approved refund stays open and is the reconciler's: see prospects refund list before anything is sent again.",
+    ),
     FailureMetric(
         metric="RefundErrors",
         what="errors-of-records",
@@ -126,6 +143,13 @@ RECONCILE_ERROR = Words(
     "roll the last deployment back.",
 )
 """What an error of each function means."""
+
+TOOL_LOST = (
+    "See prospects refund list: an approved refund that is still open is the reconciler's, and what was refused paid "
+    "nothing."
+)
+APPROVE_LOST = "Nothing was approved by the lost call; whoever asked for it may ask again under the same request_id."
+"""What to do about a failed asynchronous call that no queue kept."""
 
 WORKFLOW_FAILED = Words(
     "An execution of the refund workflow failed: the refund was refused, failed for good or is unknown; the workflow "

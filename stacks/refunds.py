@@ -20,6 +20,7 @@ from stacks.refund_environment import approving_environment, executing_environme
 from stacks.refund_failures import (
     APPROVE,
     APPROVE_ERROR,
+    APPROVE_LOST,
     BUS,
     BUS_ERROR,
     BUS_FAILURES,
@@ -31,6 +32,7 @@ from stacks.refund_failures import (
     TOOL,
     TOOL_ERROR,
     TOOL_FAILURES,
+    TOOL_LOST,
 )
 from stacks.refund_permissions import approving_statements, executing_statements, reconciling_statements
 from stacks.retries import stripe_library
@@ -50,7 +52,7 @@ class RefundStack(Stack):
         self._settings = settings
         self._use = use
         self._shared = shared
-        self.tool = self._executing("Tool", TOOL, DirectDelivery(), TOOL_FAILURES, TOOL_ERROR)
+        self.tool = self._executing("Tool", TOOL, DirectDelivery(lost=TOOL_LOST), TOOL_FAILURES, TOOL_ERROR)
         self.queue = self._queue()
         self.bus = self._bus()
         self.reconcile = self._reconcile()
@@ -127,7 +129,7 @@ class RefundStack(Stack):
         return self._worker(
             "Approve",
             APPROVE,
-            DirectDelivery(),
+            DirectDelivery(lost=APPROVE_LOST),
             environment=approving_environment(settings, self._use.storage),
             statements=approving_statements(self._use.storage),
             timeout_s=settings.refund_timeout_s,

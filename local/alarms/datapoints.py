@@ -82,6 +82,8 @@ class Datapoints:
         """For each period that ends at one of `ends`, the statistic over the samples of all these metrics together."""
         with self._lock:
             found = [self._minutes[metric] for metric in metrics if metric in self._minutes]
+            if not found:
+                return [None] * len(ends)
             return [self._one(found, statistic, end, period_s) for end in ends]
 
     def matching(self, namespace: str, name: str, dimension_names: frozenset[str] | None) -> list[Metric]:

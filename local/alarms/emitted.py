@@ -25,6 +25,7 @@ _ROWS = (
         ("RuleName",),
         "FailedInvocations Invocations InvocationsFailedToBeSentToDlq InvocationsSentToDlq",
     ),
+    ("AWS/States", ("StateMachineArn",), "ExecutionsFailed"),
     (
         "AWS/EventsV2",
         ("EventBus", "Subscriber"),

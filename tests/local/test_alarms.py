@@ -110,6 +110,33 @@ def test_a_rules_dead_letters_ring_come_to_rest_and_ring_again(toy: Toy) -> None
     assert moves == ["INSUFFICIENT_DATA", "OK", "ALARM", "OK", "ALARM", "OK"]
 
 
+def test_executions_that_fail_ring_for_their_own_state_machine_alone(toy: Toy) -> None:
+    def machine(end: str) -> dict[str, Any]:
+        definition = {"StartAt": "End", "States": {"End": {"Type": end}}}
+        role_arn = "arn:aws:iam::000000000000:role/none"
+        return {
+            "Type": "AWS::StepFunctions::StateMachine",
+            "Properties": {"StateMachineType": "STANDARD", "Definition": definition, "RoleArn": role_arn},
+        }
+
+    machines = {"Failing": "Fail", "Ending": "Succeed"}
+    resources = {
+        **TOPIC,
+        **{name: machine(end) for name, end in machines.items()},
+        **{
+            f"{name}Alarm": alarm(name.lower(), **of_one("AWS/States", "ExecutionsFailed", StateMachineArn=ref(name)))
+            for name in machines
+        },
+    }
+    outputs = toy.deploy("executions", resources, {"Topic": ref("Topic"), **{name: ref(name) for name in machines}})
+    come_to(toy, "OK", "failing", "ending")
+    for time in (1, 2):
+        for name in machines:
+            toy.clients.client("stepfunctions").start_execution(stateMachineArn=outputs[name])
+        told(toy, outputs["Topic"], failing_ALARM=time)
+        come_to(toy, "OK", "failing", "ending")
+
+
 def test_a_query_over_the_bus_rings(toy: Toy) -> None:
     lost = {
         "Id": "q",

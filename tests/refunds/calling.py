@@ -98,7 +98,8 @@ KINDS = tuple(bad_requests(Action.model_construct(
 )))  # fmt: skip
 
 
-def message(body: object, number: int = 1) -> dict[str, Any]:
+def message(body: object, number: int = 1, *, receives: int = 1) -> dict[str, Any]:
     """A record of a batch, as Lambda hands it on."""
     text = body if isinstance(body, str) else json.dumps(body)
-    return {"messageId": f"m{number}", "receiptHandle": f"r{number}", "body": text}
+    counted = {"ApproximateReceiveCount": f"{receives}"}
+    return {"messageId": f"m{number}", "receiptHandle": f"r{number}", "body": text, "attributes": counted}

@@ -10,15 +10,20 @@ import pytest
 
 from functions.refunds import errors
 from functions.refunds.adapters.inbox import Inbox
+from functions.refunds.adapters.paying import Paying
 from functions.refunds.adapters.queue import QueueWorker
+from functions.refunds.answer import Answer
 from functions.refunds.keys import mint_request_id
 from functions.refunds.providers.protocol import Reply
+from functions.refunds.request import RefundRequest
 
 from .calling import INVOCATION_S, KINDS, Told, approved, asked, bad_requests, held_by_another, message, paying
 from .world import World
 
 PAID, LOST = Reply("succeeded", refund_id="re_1"), Reply("unknown", "connection_lost")
 BUSY, REFUSED = Reply("released", "rate_limited", retry_after_s=7), Reply("failed", "charge_already_refunded")
+
+MAX_RECEIVES = 3
 
 
 class Queues:
@@ -34,9 +39,16 @@ class Queues:
         """The bodies as records of one batch, really received, so that their visibility can be changed."""
         for body in bodies:
             self.client.send_message(QueueUrl=self.url, MessageBody=message(body)["body"])
-        got = self.client.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10)["Messages"]
+        got = self.client.receive_message(
+            QueueUrl=self.url, MaxNumberOfMessages=10, AttributeNames=["ApproximateReceiveCount"]
+        )["Messages"]
         return [
-            {"messageId": each["MessageId"], "receiptHandle": each["ReceiptHandle"], "body": each["Body"]}
+            {
+                "messageId": each["MessageId"],
+                "receiptHandle": each["ReceiptHandle"],
+                "body": each["Body"],
+                "attributes": each["Attributes"],
+            }
             for each in got
         ]
 
@@ -68,7 +80,7 @@ def queues(aws: object) -> Queues:
 def handle(world: World, queues: Queues, records: list[dict[str, Any]], told: Told | None = None) -> list[str]:
     """Ids of the messages that come again."""
     told = told or Told()
-    worker = QueueWorker(paying(world, told), queues.inbox, told)
+    worker = QueueWorker(paying(world, told), queues.inbox, told, max_receives=MAX_RECEIVES)
     answer = worker.handle(records, deadline=world.now + INVOCATION_S)
     return [each["itemIdentifier"] for each in answer["batchItemFailures"]]
 
@@ -153,3 +165,37 @@ def test_a_fault_of_one_record_is_that_records_alone(world: World, queues: Queue
         ("RefundsDone", {"request_id": actions[0].request_id, "reason": ""}),
         ("RefundErrors", {"message_id": "m2", "error": "IndexError"}),
     ]
+
+
+@pytest.mark.parametrize("reply", [BUSY, None], ids=["not begun", "a fault of its own"])
+def test_what_redrive_takes_after_the_last_receive_is_told_and_nothing_before_it(
+    world: World, queues: Queues, monkeypatch: pytest.MonkeyPatch, reply: Reply | None
+) -> None:
+    action, _ = approved(world, *([reply] * MAX_RECEIVES if reply else []))
+    queues.hidden_s(monkeypatch)
+    monkeypatch.setattr(queues.client, "change_message_visibility", lambda **_: None)
+    ends = []
+    for receives in range(1, MAX_RECEIVES + 1):
+        told = Told()
+        assert handle(world, queues, [message(asked(action), receives=receives)], told) == ["m1"]
+        ends.append(("MessagesGivenUp", {"message_id": "m1"}) in told.lines)
+    assert ends == [False, False, True]
+
+
+def test_one_that_is_settled_on_its_last_receive_is_not_given_up(world: World, queues: Queues) -> None:
+    action, _ = approved(world, PAID)
+    told = Told()
+    assert handle(world, queues, [message(asked(action), receives=MAX_RECEIVES)], told) == []
+    assert told.metrics == ["RefundsDone"]
+
+
+def test_a_busy_ledger_is_no_refusal_for_the_refund_may_have_been_paid(queues: Queues) -> None:
+    def busy(_request: RefundRequest, *, deadline: float) -> Answer:
+        raise errors.LedgerBusyError
+
+    told = Told()
+    request = {"request_id": mint_request_id(), "order_id": "A-1", "amount_minor": 1, "currency": "EUR"}
+    worker = QueueWorker(Paying(busy, told), queues.inbox, told, max_receives=MAX_RECEIVES)
+    answer = worker.handle([message(request)], deadline=INVOCATION_S)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
+    assert (told.metrics, queues.dead()) == (["RefundsBusy"], [])

@@ -1,8 +1,8 @@
 """What AWS emits for every failure that ends in a dead-letter queue, or should have, of a set of templates.
 
 Names, spellings and dimensions as AWS documents them: EventBridge's user guide (metrics of the classic bus, of the
-Custom Event Bus), Lambda's developer guide (function metrics), SQS's (CloudWatch metrics). Where the pages contradict
-each other, a `Reading` says which is meant, and the alarms must hold under each.
+Custom Event Bus), Lambda's developer guide (function metrics), SQS's and Step Functions' (CloudWatch metrics). Where
+the pages contradict each other, a `Reading` says which is meant, and the alarms must hold under each.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from functions.classify.report import METRIC_OF
+from functions.refunds.adapters import paying
 from local.alarms.datapoints import Metric
 from tests.stacks.templates import Resource, Templates
 from tests.stacks.test_dead_letters import rule_targets
@@ -36,6 +37,25 @@ READINGS = [
 ]
 
 
+OWN_DEAD_LETTERS = {
+    "classify": {
+        METRIC_OF["failed"]: "rows-failed",
+        METRIC_OF["malformed"]: "events-malformed",
+        METRIC_OF["given_up"]: "rows-given-up",
+        METRIC_OF["error"]: "row-errors",
+    },
+    "refund-queue": {
+        paying.FAILED: "refunds-failed",
+        paying.REFUSED: "refunds-refused",
+        paying.KEYS_REUSED: "keys-reused",
+        paying.GIVEN_UP: "messages-given-up",
+        paying.ERRORS: "errors-of-records",
+    },
+}
+"""Of each function that a queue drives: what it counts when it gives a message up, at once or to redrive, and its
+alarm."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """`fills` is the dead-letter queue that gets a message, if any; `tells` the alarm made for this failure."""
@@ -53,6 +73,7 @@ def failures(templates: Templates, reading: Reading) -> list[Failure]:
         *_of_asynchronous_invocations(templates, names),
         *_of_subscribers(templates, reading),
         *_of_queues(templates, names),
+        *_of_workflows(templates),
     ]
 
 
@@ -116,15 +137,15 @@ def _of_queues(templates: Templates, names: dict[Resource, str]) -> Iterator[Fai
 def _of_own_dead_letters(function: Resource, name: str, queue: str) -> Iterator[Failure]:
     """Messages that the function itself gave up, at once or through redrive; all it emits then are its own counts."""
     variables = function.properties["Environment"]["Variables"]
-    told = {
-        "failed": "rows-failed",
-        "malformed": "events-malformed",
-        "given_up": "rows-given-up",
-        "error": "row-errors",
-    }
-    for ending, alarm in told.items():
-        metric = Metric.of(variables["POWERTOOLS_METRICS_NAMESPACE"], METRIC_OF[ending], {"service": name})
-        yield Failure(f"a message dead-lettered as {ending}", [(metric, 1)], f"{name}-{alarm}", queue)
+    for counted, alarm in OWN_DEAD_LETTERS[name].items():
+        metric = Metric.of(variables["POWERTOOLS_METRICS_NAMESPACE"], counted, {"service": name})
+        yield Failure(f"a message dead-lettered, counted as {counted}", [(metric, 1)], f"{name}-{alarm}", queue)
+
+
+def _of_workflows(templates: Templates) -> Iterator[Failure]:
+    for machine in templates.of_type("AWS::StepFunctions::StateMachine"):
+        failed = Metric.of("AWS/States", "ExecutionsFailed", {"StateMachineArn": repr(machine)}), 1.0
+        yield Failure("an execution that failed", [failed], "refund-workflow-failed")
 
 
 def _of_function(function: Resource, metric: str) -> tuple[Metric, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +47,7 @@ class Watch:
     """Every alarm of a deployment. `depths` are the messages in each queue that was ever used; SQS reports them."""
 
     alarms: Mapping[str, Mapping[str, Any]]
-    scheduled: Iterable[str]
+    scheduled: set[str]
     depths: dict[str, int] = field(default_factory=dict)
     waiting_s: dict[str, float] = field(default_factory=dict)
     notices: Counter[tuple[str, State]] = field(default_factory=Counter)

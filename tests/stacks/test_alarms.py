@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.bill import ALARM_METRICS
+from bench.bill import ALARM_METRICS, DASHBOARDS, REFUND_ALARM_METRICS
 from local.alarms.emitted import is_silent, not_emitted
 from stacks.alarms import FIRST
 from tests.stacks.alarm_world import alarm_properties
@@ -167,6 +167,10 @@ def test_an_alarm_on_what_the_local_cloud_does_not_emit_is_told_of() -> None:
     assert not is_silent({**watched, "MetricName": "Errors"})
 
 
-def test_the_bill_has_every_metric_that_an_alarm_watches(templates: Templates) -> None:
-    of_math = [sum("MetricStat" in each for each in alarm.properties.get("Metrics", ())) for alarm in alarms(templates)]
-    assert sum(count or 1 for count in of_math) == ALARM_METRICS
+def test_the_bill_has_every_metric_that_an_alarm_watches_and_every_dashboard(templates: Templates) -> None:
+    watched = {True: 0, False: 0}
+    for alarm in alarms(templates):
+        of_math = sum("MetricStat" in each for each in alarm.properties.get("Metrics", ()))
+        watched[alarm.stack.endswith("Refund")] += of_math or 1
+    assert watched == {False: ALARM_METRICS, True: REFUND_ALARM_METRICS}
+    assert len(templates.of_type("AWS::CloudWatch::Dashboard")) == DASHBOARDS

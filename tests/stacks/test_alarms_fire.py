@@ -27,14 +27,20 @@ ELSEWHERE = ("-depth", "-schedule-silent", "-queue-stuck", "-queue-age", "-error
 """Alarms with a test of their own, here or in test_alarms.py."""
 
 
-def watch(templates: Templates) -> Watch:
-    """At rest: deployed a while ago, used a little, nothing wrong."""
-    scheduled = [
-        repr(templates.named(target["Arn"], rule))
+def schedule_alarms(templates: Templates) -> dict[str, str]:
+    """The alarm on the silence of each function that a schedule runs."""
+    names = {function: name for name, function in templates.worker_functions().items()}
+    run = [
+        templates.named(target["Arn"], rule)
         for rule, target in rule_targets(templates)
         if "ScheduleExpression" in rule.properties
     ]
-    found = Watch(alarm_properties(templates), scheduled)
+    return {repr(function): f"{names[function]}-schedule-silent" for function in run}
+
+
+def watch(templates: Templates) -> Watch:
+    """At rest: deployed a while ago, used a little, nothing wrong."""
+    found = Watch(alarm_properties(templates), set(schedule_alarms(templates)))
     found.minutes(AT_REST)
     found.notices.clear()
     return found
@@ -133,13 +139,23 @@ def test_an_invocation_that_ran_into_its_timeout_is_told_though_its_error_is_sta
 
 def test_ticks_that_stop_without_a_failure_are_told_and_their_return_too(each_templates: Templates) -> None:
     watched = watch(each_templates)
-    (stopped,) = {name for name in watched.alarms if name.endswith("-schedule-silent")}
+    silent = set(schedule_alarms(each_templates).values())
     assert watched.minutes(14, ticks=False) == []
-    assert rung(watched.minutes(6, ticks=False)) == {stopped}
+    assert rung(watched.minutes(6, ticks=False)) == silent
     watched.minutes(24 * 60, ticks=False)
-    assert watched.on() == {stopped}
+    assert watched.on() == silent
     watched.minutes(10)
-    assert watched.notices == {(stopped, "ALARM"): 1, (stopped, "OK"): 1}
+    assert watched.notices == {(name, state): 1 for name in silent for state in ("ALARM", "OK")}
+
+
+def test_one_schedule_that_stops_is_told_by_its_own_alarm_alone(each_templates: Templates) -> None:
+    watched = watch(each_templates)
+    for function, silent in schedule_alarms(each_templates).items():
+        watched.scheduled.remove(function)
+        assert rung(watched.minutes(20)) == {silent}
+        watched.scheduled.add(function)
+        watched.minutes(10)
+        assert watched.on() == set()
 
 
 def work_queues(templates: Templates) -> list[Resource]:

@@ -31,13 +31,13 @@ HEARD_OF = {"unknown", "failed", "given_up", "malformed", "error", "self_trigger
 INTAKE_COUNTS = {ADMITTED, WAITING, REFUSED, DAY_CEILING}
 FINISH_COUNTS = {FINISHED, PAUSED, SWEPT, GIVEN_UP}
 
-PAID_COUNTS = {*paying.COUNTED_AS.values(), paying.KEYS_REUSED, paying.REFUSED}
+PAID_COUNTS = {*paying.COUNTED_AS.values(), paying.KEYS_REUSED, paying.REFUSED, paying.BUSY}
 REFUND_COUNTS = {
     "refund-tool": PAID_COUNTS,
-    "refund-queue": {*PAID_COUNTS, paying.ERRORS},
+    "refund-queue": {*PAID_COUNTS, paying.ERRORS, paying.GIVEN_UP},
     "refund-bus": {*PAID_COUNTS, paying.MALFORMED, paying.STOPPED},
     "refund-reconcile": {
-        *(PAID_COUNTS - {paying.KEYS_REUSED, paying.REFUSED}),
+        *(PAID_COUNTS - {paying.KEYS_REUSED, paying.REFUSED, paying.BUSY}),
         *(schedule.UNKNOWN_TOO_LONG, schedule.NOT_BEGUN, schedule.CUT, schedule.LOOK_FAILED, schedule.JOINED),
     },
 }
@@ -45,7 +45,7 @@ REFUND_COUNTS = {
 
 RINGS = {
     "refund-tool": {"KeysReused", "RefundsFailed"},
-    "refund-queue": {"KeysReused", "RefundErrors"},
+    "refund-queue": {"KeysReused", "RefundsFailed", "RefundsRefused", "MessagesGivenUp", "RefundErrors"},
     "refund-bus": {"KeysReused", "RefundsFailed", "RefundsRefused", "EventsMalformed", "EventsStopped"},
     "refund-reconcile": {"RefundsUnknownTooLong", "RefundsNotBegun", "RefundsFailed", "PassesCut"},
 }

@@ -10,8 +10,9 @@ from functions.refunds.errors import KeyReusedError, RefundError
 from functions.refunds.request import RefundRequest
 
 DONE, FAILED, UNKNOWN = "RefundsDone", "RefundsFailed", "RefundsUnknown"
-REFUSED, KEYS_REUSED = "RefundsRefused", "KeysReused"
+REFUSED, KEYS_REUSED, BUSY = "RefundsRefused", "KeysReused", "RefundsBusy"
 MALFORMED, STOPPED, ERRORS = "EventsMalformed", "EventsStopped", "RefundErrors"
+GIVEN_UP = "MessagesGivenUp"
 
 COUNTED_AS: Mapping[Status, str] = {
     "done": DONE,
@@ -41,18 +42,25 @@ class Paying:
         self._told = told
 
     def __call__(self, given: object, *, deadline: float) -> Answer:
-        """`given`: a decoded JSON object. Raises RefundError where nothing was begun; other errors pass untold."""
+        """`given`: a decoded JSON object. Raises RefundError, whose `retryable` says whether to call again; other
+        errors pass untold."""
         request_id = ""
         try:
             request = RefundRequest.parse(given)
             request_id = request.request_id
             answer = self._run(request, deadline=deadline)
         except RefundError as error:
-            metric = KEYS_REUSED if isinstance(error, KeyReusedError) else REFUSED
-            self._told(metric, {"request_id": request_id, "reason": error.code})
+            self._told(_counted_as(error), {"request_id": request_id, "reason": error.code})
             raise
         self._told(COUNTED_AS[answer.status], {"request_id": request_id, "reason": answer.reason})
         return answer
+
+
+def _counted_as(error: RefundError) -> str:
+    if isinstance(error, KeyReusedError):
+        return KEYS_REUSED
+    # What may be called again is no refusal: the money may have moved, and only the ledger was busy.
+    return BUSY if error.retryable else REFUSED
 
 
 def refusal(code: str, sentence: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from functions.refunds.adapters.inbox import Inbox
-from functions.refunds.adapters.paying import ERRORS, Paying, Told
+from functions.refunds.adapters.paying import ERRORS, GIVEN_UP, Paying, Told
 from functions.refunds.answer import RETRYABLE, Answer
 from functions.refunds.errors import RefundError
 
@@ -20,15 +20,20 @@ FAILED = "refund_failed"
 class QueueWorker:
     """`handle` says which messages are to be delivered again; every other one is done with, or in the DLQ by name."""
 
-    def __init__(self, paying: Paying, inbox: Inbox, told: Told) -> None:
+    def __init__(self, paying: Paying, inbox: Inbox, told: Told, *, max_receives: int) -> None:
         self._paying = paying
         self._inbox = inbox
         self._told = told
+        self._max_receives = max_receives
 
     def handle(self, records: Sequence[Mapping[str, Any]], *, deadline: float) -> dict[str, list[dict[str, str]]]:
         """One after the other: each checks for itself that its provider can still answer before the `deadline`."""
-        failed = [record["messageId"] for record in records if not self._acknowledged(record, deadline)]
-        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+        failed = [record for record in records if not self._acknowledged(record, deadline)]
+        for record in failed:
+            # Redrive takes it without an invocation that could tell.
+            if int(record["attributes"]["ApproximateReceiveCount"]) >= self._max_receives:
+                self._told(GIVEN_UP, {"message_id": record["messageId"]})
+        return {"batchItemFailures": [{"itemIdentifier": record["messageId"]} for record in failed]}
 
     def _acknowledged(self, record: Mapping[str, Any], deadline: float) -> bool:
         try:

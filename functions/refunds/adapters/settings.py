@@ -8,10 +8,13 @@ from functions.settings import Environment
 
 
 class InboxSettings(Environment):
-    """The queue worker: the queue it reads, and where it puts what no delivery can mend."""
+    """The queue worker: the queue it reads, where it puts what no delivery can mend, and after how many receives
+    redrive takes what comes again and again.
+    """
 
     refund_queue_url: str
     refund_dlq_url: str
+    refund_max_receives: int = Field(ge=1)
 
 
 class BusSettings(Environment):

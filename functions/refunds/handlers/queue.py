@@ -23,6 +23,7 @@ _worker = QueueWorker(
     Paying(build_refund().run, _told),
     Inbox(boto3.client("sqs", config=AWS), _settings.refund_queue_url, _settings.refund_dlq_url),
     _told,
+    max_receives=_settings.refund_max_receives,
 )
 
 
