@@ -1,4 +1,4 @@
-"""`prospects refund serve` and `tool`: the refund tool for the hosts of agents."""
+"""`prospects refund start`, `serve` and `tool`: refunds through the workflow, and the tool for the hosts of agents."""
 
 from __future__ import annotations
 
@@ -12,8 +12,28 @@ from cli.refunding import NOT_DEPLOYED, Refunds
 from cli.sentences import sentences
 from cli.target import Aws, Local, Name, Region, find_target
 from functions.refunds.adapters.tool import DESCRIPTION, INPUT_SCHEMA, NAME
+from functions.refunds.adapters.workflow import start as start_workflow
 
 TOOL_FUNCTION = "RefundToolFunctionName"
+STATE_MACHINE = "RefundStateMachineArn"
+
+
+def start(
+    request_id: Annotated[str, typer.Argument(metavar="REQUEST_ID", help="The one that the approval printed.")],
+    *,
+    name: Name = None,
+    region: Region = None,
+    local: Local = False,
+    aws: Aws = False,
+) -> None:
+    """Start the workflow of an approved refund; a repeat starts nothing again."""
+    with sentences():
+        target = find_target(name, region, local=local, aws=aws)
+        if STATE_MACHINE not in target.cloud.outputs:
+            raise CommandError(NOT_DEPLOYED)
+        request = Refunds(target).status(request_id).action.request
+        started = start_workflow(target.cloud.client("stepfunctions"), target.cloud.outputs[STATE_MACHINE], request)
+    print(f"{'Started' if started == 'started' else 'Started before'}: prospects refund status {request_id}")
 
 
 def serve(

@@ -92,7 +92,7 @@ class RunningCloud:
         return [Notice.from_json(value) for value in ask(self.endpoint, "outbox")]
 
     def refunds(self) -> dict[str, Any]:
-        """What the payment provider's stand-in made: `refunds`, `by_request_id`, `amount_by_payment`."""
+        """What the payment provider's stand-in made: `requests`, `refunds`, `by_request_id`, `amount_by_payment`."""
         return dict(ask(self.endpoint, "payments"))
 
     def _count(self, name: str) -> int | None:

@@ -45,9 +45,9 @@ def main() -> int:
 def _walk(stage: Stage, folder: Path) -> None:
     write_files(folder)
     stage.say("A local cloud of its own. What a setting makes wait for minutes on AWS takes seconds here; script.json")
-    stage.say("is for the stand-in that answers instead of Claude.")
+    stage.say("is for the stand-in that answers instead of Claude, payments.json for the one that pays refunds.")
     settings = [part for pair in SETTINGS.items() for part in ("--set", "=".join(pair))]
-    stage.run("local", "up", "--claude", "script.json", *settings)
+    stage.run("local", "up", "--claude", "script.json", "--payments", "payments.json", *settings)
     for number, (title, step) in enumerate(STEPS, 1):
         stage.say("", f"== {number} of {len(STEPS)}: {title} ==")
         step(stage)

@@ -15,8 +15,10 @@ SETTINGS = {
     "quiet_s": "1",
     "intake_timeout_s": "6",
     "stop_before_timeout_s": "2",
+    "reconcile_s": "3600",
 }
-"""A ceiling of 0.11 USD for an upload; and everything that takes minutes on AWS takes seconds."""
+"""A ceiling of 0.11 USD for an upload, and everything that takes minutes on AWS takes seconds; but the reconciler waits
+for its command, so that an unknown refund can be looked at."""
 
 RECEIVES = int(SETTINGS["max_receives"])
 
@@ -34,10 +36,15 @@ SCRIPT = [
     {"when": {"contains": _BUSY_NOTE}, "times": BUSY * RECEIVES, "then": {"status": 529, "type": "overloaded_error"}},
 ]
 
+REFUND = f"rf_{'5a' * 16}"
+PAYMENTS = {"rules": [{"when": {"request_id": REFUND}, "times": 1, "then": {"drop": "after_applying"}}]}
+"""The payment provider makes this refund, and drops the connection instead of answering."""
+
 
 def write_files(folder: Path) -> None:
-    """The script and the files, into a folder."""
+    """The scripts and the files, into a folder."""
     (folder / "script.json").write_text(json.dumps(SCRIPT, indent=1))
+    (folder / "payments.json").write_text(json.dumps(PAYMENTS, indent=1))
     for name, notes in {
         "calls.csv": (_transcript(number) for number in range(1, CALLS + 1)),
         "locked.csv": (_LOCKED_NOTE for _ in range(LOCKED)),

@@ -15,6 +15,8 @@ from pathlib import Path
 from bench.processes import Processes
 from cli.errors import NotSoError
 from cli.finding import Finder
+from cli.refunding import Refunds, RefundStatus
+from cli.target import Target
 from functions.uploads.model import RowCounts, Upload
 from local.outbox import Notice
 from local.running import RunningCloud
@@ -112,6 +114,13 @@ class Stage:
         upload = self.upload(file)
         named = upload.upload_id if upload else file
         return [each for each in self.cloud.outbox() if each.subject.startswith(subject) and named in each.text]
+
+    def refund(self, request_id: str) -> RefundStatus:
+        return Refunds(Target(self.cloud, "", "", "", "", "")).status(request_id)
+
+    def refunds_made(self, request_id: str) -> int:
+        """At the payment provider, whatever we know of them."""
+        return int(self.cloud.refunds()["by_request_id"].get(request_id, 0))
 
     @property
     def requests(self) -> int:

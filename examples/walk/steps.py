@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from examples.walk.files import BUSY, CALLS, LOCKED, MANY, RECEIVES
+from examples.walk.files import BUSY, CALLS, LOCKED, MANY, RECEIVES, REFUND
 from examples.walk.stage import PATIENCE_S, Stage, WalkError
 
 _LOOK_S = 0.01
@@ -103,12 +103,36 @@ def looked_back(stage: Stage) -> None:
     stage.check("model requests that were billed, for as many rows", stage.billed, rows)
 
 
+def lost_answer(stage: Stage) -> None:
+    """A refund that was made, and whose answer was lost, is found and not made again."""
+    stage.say("For the order A-1 100.00 EUR were paid, and 12.50 of them are to be paid back. The request_id is minted")
+    stage.say("once, with the approval; here it is given, so that the stand-in can be told what to do to it.")
+    stage.run("refund", "order", "A-1", "10000", "EUR", "--stripe", "ch_10000eur_1")
+    approval = ("refund", "approve", "A-1", "1250", "EUR", "--why", "broken cup", "--request-id", REFUND, "--yes")
+    stage.run(*approval)
+    stage.check("refunds at the provider", stage.refunds_made(REFUND), 0)
+    stage.say("", "The provider makes the refund, and the connection breaks before it answers.")
+    stage.run("refund", "run", REFUND, ends_with=1)
+    stage.run("refund", "status", REFUND)
+    stage.check("it stands", stage.refund(REFUND).standing, "unknown")
+    stage.check("refunds at the provider", stage.refunds_made(REFUND), 1)
+    stage.say("", "It is not sent again. The reconciler asks the provider by our reference; here it is told to.")
+    stage.run("refund", "reconcile")
+    stage.run("refund", "status", REFUND)
+    stage.check("it stands", stage.refund(REFUND).standing, "done")
+    stage.say("", "Whoever runs or approves it again changes nothing.")
+    stage.run("refund", "run", REFUND)
+    stage.run(*approval)
+    stage.check("refunds at the provider", stage.refunds_made(REFUND), 1)
+
+
 STEPS: Sequence[tuple[str, Callable[[Stage], None]]] = (
     ("An upload over the ceiling", over_the_ceiling),
     ("A key that is wrong", wrong_key),
     ("An intake that is killed", killed_intake),
     ("Rows that failed", overloaded),
     ("Looking back", looked_back),
+    ("A refund whose answer is lost", lost_answer),
 )
 
 

@@ -5,7 +5,6 @@ It knows every payment whose name tells its amount: `ch_10000eur_7` and `pi_1000
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import threading
@@ -53,15 +52,15 @@ class StandIn:
         self._wait = wait
         self._lock = threading.Lock()
         self._used: Counter[int] = Counter()
-        self._asked = itertools.count(1)
+        self._requests = 0
         self._refunds: list[dict[str, Any]] = []
         self._keys: dict[str, _Kept] = {}
 
     def create(self, parameters: Mapping[str, str], key: str) -> Reply:
         """POST /v1/refunds, with its form decoded; `key` may be empty."""
         with self._lock:
-            number = next(self._asked)
-            then = self._match(number, parameters.get("metadata[request_id]", ""))
+            self._requests += 1
+            then = self._match(self._requests, parameters.get("metadata[request_id]", ""))
             # Limits and keys come before execution: such an answer is not kept with the key.
             if isinstance(then, Refuse) and then.status in {401, 403, 429}:
                 return _scripted(then)
@@ -89,13 +88,14 @@ class StandIn:
         return _json(200, {"object": "list", "data": page, "has_more": more, "url": "/v1/refunds"})
 
     def counts(self) -> dict[str, Any]:
-        """Refunds that moved money, by payment and by our reference, and the amount of each payment's."""
+        """`requests`: how many refunds were asked for; the rest is of those that moved money."""
         with self._lock:
             made = [each for each in self._refunds if each["status"] in _COUNTS]
         amounts: Counter[str] = Counter()
         for each in made:
             amounts[_payment_of(each)] += each["amount"]
         return {
+            "requests": self._requests,
             "refunds": len(made),
             "by_request_id": dict(Counter(each["metadata"].get("request_id", "") for each in made)),
             "amount_by_payment": dict(amounts),

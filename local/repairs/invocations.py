@@ -6,6 +6,7 @@ MiniStack starts a process for every concurrent event, and takes an unreadable p
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections import Counter
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from local.emulator import Emulator
 from local.repairs.gate import Gate
 
 logger = logging.getLogger(__name__)
+
+_ANY_ERROR = "Runtime.HandlerError"
+_RAISED = re.compile(r"(?:\w+\.)*(\w+)(?:: |$)")
 
 
 class FunctionMissingError(Exception):
@@ -47,10 +51,10 @@ class Invocations:
             self._count(config["FunctionName"], event)
             # A handler that waits for the one it called would hold the place that one needs.
             if functions._invoke_depth.get() > 1 and not _queued.here:
-                return dispatch(func, config, event, *rest)
+                return _by_class(dispatch(func, config, event, *rest))
             with self._gate.turn():
                 result = dispatch(func, config, event, *rest)
-            return _checked(event, result)
+            return _checked(event, _by_class(result))
 
         functions._execute_function_dispatch = gated
         functions._sqs_esm_concurrency = lambda *args: min(concurrency(*args), self._gate.width)
@@ -145,6 +149,20 @@ class _Queued(threading.local):
 
 
 _queued = _Queued()
+
+
+def _by_class(result: Any) -> Any:
+    """With the class of what the handler raised as `errorType`: Lambda reports it, MiniStack only logs it."""
+    body = result.get("body")
+    if not result.get("error") or not isinstance(body, dict) or body.get("errorType") != _ANY_ERROR:
+        return result
+    first = (str(body.get("errorMessage", "")).splitlines() or [""])[0]
+    for line in reversed(str(result.get("log", "")).splitlines()):
+        raised = _RAISED.match(line)
+        # The last line of a traceback that begins this message.
+        if raised is not None and line.endswith(first):
+            return {**result, "body": {**body, "errorType": raised.group(1)}}
+    return result
 
 
 def _checked(event: Any, result: Any) -> Any:

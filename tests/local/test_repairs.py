@@ -144,6 +144,25 @@ def test_an_asynchronous_event_that_keeps_failing_reaches_the_on_failure_queue(t
     assert [json.loads(toy.receive(outputs["Reports"])["Body"]) for _ in range(2)] == ["called"] * 2
 
 
+@pytest.mark.parametrize(
+    ("code", "kind", "sentence"),
+    [
+        ("raise ValueError('no')", "ValueError", "no"),
+        ("raise KeyError", "KeyError", ""),
+        ("raise RefusedError('first\\nsecond: line')", "RefusedError", "first\nsecond: line"),
+    ],
+)
+def test_a_function_that_raises_is_told_by_the_class_of_its_error(
+    toy: Toy, code: str, kind: str, sentence: str
+) -> None:
+    handler = f"class RefusedError(Exception): pass\ndef handler(event, context): {code}"
+    name = toy.deploy(f"raises-{kind}", {"Role": working_role(), "F": function(handler)}, {"F": ref("F")})["F"]
+    answer = toy.clients.client("lambda").invoke(FunctionName=name, Payload=b"{}")
+    assert answer["FunctionError"] == "Unhandled"
+    error = json.loads(answer["Payload"].read())
+    assert (error["errorType"], error["errorMessage"]) == (kind, sentence)
+
+
 def test_a_schedule_ticks_at_the_local_pace_and_never_meets_itself(toy: Toy) -> None:
     code = REPORTING + (
         "import time\n"

@@ -19,7 +19,7 @@ def test_every_step_is_shown_and_holds() -> None:
     shown = done.stdout.splitlines()
     for number, (title, _) in enumerate(STEPS, 1):
         assert f"== {number} of {len(STEPS)}: {title} ==" in shown
-    for command in ("approve", "resume", "failures", "retry", "audit", "results", "status", "local outbox"):
+    for command in ("approve", "resume", "failures", "retry", "audit", "results", "status", "local outbox", "refund"):
         assert [line for line in shown if line.startswith(f"$ prospects {command}")]
     # No terminal, no colours.
     assert "\x1b" not in done.stdout

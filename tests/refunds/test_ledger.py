@@ -24,6 +24,17 @@ def test_a_row_is_written_once_and_a_repeat_finds_it(world: World) -> None:
     assert len(world.rows()) == 1
 
 
+def test_a_row_stays_whatever_becomes_of_its_action(world: World) -> None:
+    world.order()
+    action = world.approve()
+    world.ledger.create_refund(action, refund_id="re_1", at=1)
+    closed = next(item for item in world.rows("action:"))
+    world.ledger_table.put_item(Item=closed | {"state": "approved"})
+    row, came = world.ledger.create_refund(action, refund_id="re_2", at=2)
+    assert (came, row.refund_id) == ("already_done", "re_1")
+    assert [each["refund_id"] for each in world.rows()] == ["re_1"]
+
+
 @pytest.mark.parametrize("changed", [{"amount_minor": 1_251}, {"order_id": "A-2"}, {"currency": "USD"}])
 def test_a_row_under_a_used_key_that_is_another_refund_is_refused(world: World, changed: dict[str, Any]) -> None:
     world.order()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import stripe
 
 from functions.refunds.errors import ProviderMissingError
 from functions.refunds.model import Action
@@ -36,13 +37,14 @@ def at_the_first_request(then: Any) -> Any:
 
 
 def test_it_goes_well_in_three_write_requests_and_one_refund(world: World) -> None:
-    with paying(world) as stripe:
+    with paying(world) as provider:
         action = world.approve()
         before = world.writes
         assert world.run(action).status == "done"
         assert world.writes - before == 3
         assert world.run(action).status == "already_done"
-        assert stripe.standin.counts() == {
+        assert provider.standin.counts() == {
+            "requests": 1,
             "refunds": 1,
             "by_request_id": {action.request_id: 1},
             "amount_by_payment": {PAYMENT: 1_250},
@@ -53,14 +55,14 @@ def test_it_goes_well_in_three_write_requests_and_one_refund(world: World) -> No
 
 
 def test_an_answer_dropped_after_it_was_made_is_unknown_and_reconciled_to_done(world: World) -> None:
-    with paying(world, at_the_first_request({"drop": "after_applying"})) as stripe:
+    with paying(world, at_the_first_request({"drop": "after_applying"})) as provider:
         action = world.approve()
         answer = world.run(action)
         assert (answer.status, answer.reason) == ("unknown", "provider_connection_lost_outcome_unknown")
         assert world.rows() == []
         assert world.reconcile() == ["found"]
         assert world.run(action).status == "already_done"
-        assert stripe.standin.counts()["refunds"] == 1
+        assert provider.standin.counts()["refunds"] == 1
     assert [row["refund_id"] for row in world.rows()] == ["re_standin_1"]
     record = world.record(action)
     assert record is not None
@@ -68,12 +70,12 @@ def test_an_answer_dropped_after_it_was_made_is_unknown_and_reconciled_to_done(w
 
 
 def test_whoever_calls_again_after_a_lost_answer_is_told_the_truth_at_once(world: World) -> None:
-    with paying(world, at_the_first_request({"drop": "after_applying"})) as stripe:
+    with paying(world, at_the_first_request({"drop": "after_applying"})) as provider:
         action = world.approve()
         assert world.run(action).status == "unknown"
         answer = world.run(action)
         assert (answer.status, answer.refund_id) == ("already_done", "re_standin_1")
-        assert stripe.standin.counts()["refunds"] == 1
+        assert provider.standin.counts()["refunds"] == 1
     assert len(world.rows()) == 1
 
 
@@ -82,16 +84,16 @@ def test_a_request_that_never_arrived_runs_again_only_once_its_absence_is_proven
     world: World, keys_retention_s: float
 ) -> None:
     drop = at_the_first_request({"drop": "before_applying"})
-    with paying(world, drop, keys_retention_s=keys_retention_s) as stripe:
+    with paying(world, drop, keys_retention_s=keys_retention_s) as provider:
         action = world.approve()
         assert world.run(action).status == "unknown"
         # Too early: the request may still be on its way.
         assert world.reconcile() == ["settling"]
         assert world.run(action).status == "unknown"
-        assert stripe.standin.counts()["refunds"] == 0
+        assert provider.standin.counts()["refunds"] == 0
         world.now += SETTLED_S
         assert world.reconcile() == ["run"]
-        assert stripe.standin.counts()["by_request_id"] == {action.request_id: 1}
+        assert provider.standin.counts()["by_request_id"] == {action.request_id: 1}
     assert len(world.rows()) == 1
 
 
@@ -100,15 +102,15 @@ def test_a_refund_that_is_made_after_everybody_gave_up_is_found_and_not_made_twi
     world: World, keys_retention_s: float
 ) -> None:
     late = at_the_first_request({"delay_s": 600, "apply": "after"})
-    with paying(world, late, keys_retention_s=keys_retention_s, deadline_s=0.5) as stripe:
+    with paying(world, late, keys_retention_s=keys_retention_s, deadline_s=0.5) as provider:
         action = world.approve()
         answer = world.run(action)
         assert (answer.status, answer.reason) == ("unknown", "provider_timeout_outcome_unknown")
         assert world.reconcile() == ["settling"]
-        stripe.let_go()
+        provider.let_go()
         world.now += SETTLED_S
         assert world.reconcile() == ["found"]
-        assert stripe.standin.counts()["by_request_id"] == {action.request_id: 1}
+        assert provider.standin.counts()["by_request_id"] == {action.request_id: 1}
 
 
 @pytest.mark.parametrize(
@@ -120,14 +122,14 @@ def test_a_person_who_is_wrong_about_an_unknown_refund_pays_nothing_twice(
     world: World, keys_retention_s: float, later_s: float
 ) -> None:
     dropped = at_the_first_request({"drop": "after_applying"})
-    with paying(world, dropped, keys_retention_s=keys_retention_s) as stripe:
+    with paying(world, dropped, keys_retention_s=keys_retention_s) as provider:
         action = world.approve()
         assert world.run(action).status == "unknown"
         world.resolve.resolve(action.request_id, "absent", actor="ann", reason="not in the dashboard")
         world.now += later_s
         # While the key is kept it stops the repeat; without it, the look before the repeat finds what nobody saw.
         assert world.run(action).status == "done"
-        assert stripe.standin.counts()["by_request_id"] == {action.request_id: 1}
+        assert provider.standin.counts()["by_request_id"] == {action.request_id: 1}
     assert [row["refund_id"] for row in world.rows()] == ["re_standin_1"]
 
 
@@ -145,19 +147,29 @@ def test_an_error_of_the_provider_that_decides_nothing_is_unknown_and_one_that_r
         assert world.order_of().committed_minor == 1_250
 
 
+def test_a_key_that_was_used_for_something_else_keeps_its_money_committed(world: World) -> None:
+    with paying(world, at_the_first_request({"status": 400, "type": "idempotency_error"})):
+        action = world.approve()
+        answer = world.run(action)
+        assert (answer.status, answer.reason) == ("failed", "key_reused_at_provider")
+        # Something was paid under it, so the order must not be refunded as if nothing were.
+        assert world.order_of().committed_minor == 1_250
+        assert list(world.ledger.open_actions()) == []
+
+
 def test_a_refused_key_or_a_limit_spends_no_attempt_and_the_same_call_pays_later(world: World) -> None:
     rules = [
         {"when": {"request": 1}, "then": {"status": 401}},
         {"when": {"request": 2}, "then": {"status": 429, "headers": {"retry-after": "7"}}},
     ]
-    with paying(world, *rules) as stripe:
+    with paying(world, *rules) as provider:
         action = world.approve()
         first, second, third = (world.run(action) for _ in range(3))
         assert (first.status, first.reason) == ("not_started", "provider_key_refused")
-        assert stripe.key.forgotten == ["sk_test_1"]
+        assert provider.key.forgotten == ["sk_test_1"]
         assert (second.reason, second.retry_after_s) == ("provider_rate_limited", 7)
         assert third.status == "done"
-        assert stripe.standin.counts()["refunds"] == 1
+        assert provider.standin.counts()["refunds"] == 1
 
 
 def test_a_provider_that_cannot_tell_leaves_the_decision_to_a_person(world: World) -> None:
@@ -175,26 +187,41 @@ def test_a_provider_that_cannot_tell_leaves_the_decision_to_a_person(world: Worl
 
 
 def test_a_look_tells_none_one_and_what_does_not_fit_apart(world: World) -> None:
-    with paying(world, at_the_first_request({"drop": "after_applying"})) as stripe:
+    with paying(world, at_the_first_request({"drop": "after_applying"})) as provider:
         action = world.approve()
-        provider = world.providers["stripe"]
-        assert provider.look_up(action) == Absent()
+        asked = world.providers["stripe"]
+        assert asked.look_up(action) == Absent()
         world.run(action)
         doubled = action.model_copy(update={"amount_minor": 2_500})
-        assert provider.look_up(doubled) == CannotTell("another_refund_found")
-        unreachable = stripe.provider(url="http://127.0.0.1:9")
+        assert asked.look_up(doubled) == CannotTell("another_refund_found")
+        unreachable = provider.provider(url="http://127.0.0.1:9")
         assert unreachable.look_up(action) == CannotTell("provider_look_up_failed")
 
 
+def test_a_library_that_retries_sends_nothing_twice(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stripe.HTTPClient, "INITIAL_DELAY", 0)
+    monkeypatch.setattr(stripe.HTTPClient, "MAX_DELAY", 0)
+    whole = stripe.StripeClient
+
+    def insisting(*arguments: Any, **named: Any) -> stripe.StripeClient:
+        return whole(*arguments, **named | {"max_network_retries": 3})
+
+    monkeypatch.setattr(stripe, "StripeClient", insisting)
+    with paying(world, at_the_first_request({"status": 500, "type": "api_error"})) as provider:
+        answer = world.run(world.approve())
+        assert (answer.status, answer.reason) == ("unknown", "provider_error_outcome_unknown")
+        assert provider.standin.counts()["requests"] == 1
+
+
 def test_a_look_reads_every_page_of_a_payments_refunds(world: World) -> None:
-    with paying(world) as stripe:
+    with paying(world) as provider:
         first = world.approve(100)
         world.run(first)
         for _ in range(11):
             world.run(world.approve(100))
         found: Any = world.providers["stripe"].look_up(first)
         assert found.reply.refund_id == "re_standin_1"
-        assert stripe.standin.counts()["amount_by_payment"] == {PAYMENT: 1_200}
+        assert provider.standin.counts()["amount_by_payment"] == {PAYMENT: 1_200}
 
 
 def test_without_the_providers_key_nothing_is_claimed(world: World) -> None:

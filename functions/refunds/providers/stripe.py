@@ -99,6 +99,10 @@ class _TooLateError(Exception):
     """The gate did not open, so nothing was sent."""
 
 
+class _SecondRequestError(Exception):
+    """One call wanted to send twice."""
+
+
 class _Gate:
     """Around one paid call: the last moment before its request leaves, passed at most once, and the answer read."""
 
@@ -115,8 +119,11 @@ class _Gate:
         _gate.reset(self._token)
 
     def go_through(self) -> None:
-        # A second request of one call, whoever thought of it, would be an attempt that nobody counted.
-        if self._passed or not self._before_send():
+        # A second request of one call, whoever thought of it, would be an attempt that nobody counted. It is stopped,
+        # and says nothing about the first.
+        if self._passed:
+            raise _SecondRequestError
+        if not self._before_send():
             raise _TooLateError
         self._passed = True
 
@@ -148,7 +155,7 @@ class _Transport(stripe.HTTPClient):
         gate = None if method.lower() == "get" else _gate.get()
         try:
             response = self._loop.run(self._send(method, url, headers, post_data, gate))
-        except (httpx2.HTTPError, TimeoutError, _TooLateError) as error:
+        except (httpx2.HTTPError, TimeoutError, _TooLateError, _SecondRequestError) as error:
             raise stripe.APIConnectionError("no complete answer came") from error  # type: ignore[no-untyped-call]
         if gate is not None:
             gate.answer = Answer(
