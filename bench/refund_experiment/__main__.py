@@ -45,6 +45,9 @@ def main(arguments: list[str]) -> int:
                     for cell in experiment.cells(variants, [NAMED[name] for name in options.only]):
                         cells.append(cell)
                         _say(table, rendered(cell))
+    except KeyboardInterrupt:
+        _say(sys.stderr, "stopped")
+        return 130
     except (CommandError, ExperimentError, LocalCloudError) as error:
         _say(sys.stderr, str(error))
         return 2
@@ -75,7 +78,8 @@ def _by_tool(options: argparse.Namespace) -> Iterator[tuple[Tool, Sequence[Varia
 @contextmanager
 def _here(tool: Tool, handlers: int) -> Iterator[Ground]:
     with local_ground(tool, handlers=handlers) as cloud:
-        yield Ground(cloud, LOCAL, handlers, lambda: cloud.refunds()["by_request_id"])
+        # Half of them, or callers would give up on tools that have not begun.
+        yield Ground(cloud, LOCAL, max(1, handlers // 2), lambda: cloud.refunds()["by_request_id"])
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from cli.errors import CommandError
 
 PREFIX = "refund-experiment"
 _CODE = "code.zip"
+_LOOKS = {"Delay": 2, "MaxAttempts": 600}
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
 
 
@@ -75,7 +76,7 @@ class Account:
                 OnFailure="DO_NOTHING",
             )
             try:
-                cloudformation.get_waiter("stack_create_complete").wait(StackName=name)
+                cloudformation.get_waiter("stack_create_complete").wait(StackName=name, WaiterConfig=_LOOKS)
                 stack = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
                 yield DeployedCloud(
                     self._session, {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
@@ -86,7 +87,7 @@ class Account:
     def _remove(self, cloudformation: Any, name: str) -> None:
         try:
             cloudformation.delete_stack(StackName=name)
-            cloudformation.get_waiter("stack_delete_complete").wait(StackName=name)
+            cloudformation.get_waiter("stack_delete_complete").wait(StackName=name, WaiterConfig=_LOOKS)
         except (ClientError, BotoCoreError) as error:
             raise CommandError(f"The stack {name} was not deleted ({error}); delete it in CloudFormation.") from error
 

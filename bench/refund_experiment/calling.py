@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 from mcp import Client, MCPError
 
-from bench.refund_experiment.injections import BATCH, CALLS, Way
+from bench.refund_experiment.injections import BATCH, CALLS, QUEUES, Way
 from bench.refund_experiment.requests import Asked
 from bench.refund_experiment.timers import Timers
 from cli.cloud import Cloud
@@ -42,13 +42,16 @@ class Callers:
             case _:
                 return self._by_queue(way, actions)
 
-    def directly(self, event: Mapping[str, Any]) -> str:
-        """The class of the error that a call which waits ends with; empty: it returned."""
-        answer = self._cloud.client("lambda").invoke(
-            FunctionName=self._cloud.outputs[_TOOL], Payload=json.dumps(event).encode()
+    def once(self, way: Way, event: Mapping[str, Any]) -> None:
+        """One call of the function that `way` leads to, and no further one; what it ended in is in its item.
+
+        The decorator's records belong to one function: the same key by another is a new one to it.
+        """
+        batch = way in QUEUES
+        self._cloud.client("lambda").invoke(
+            FunctionName=self._cloud.outputs[f"{way.title()}FunctionName" if batch else _TOOL],
+            Payload=json.dumps(_as_batch(event) if batch else event).encode(),
         )
-        payload: Any = json.loads(answer["Payload"].read() or b"null")
-        return str(payload["errorType"]) if "FunctionError" in answer else ""
 
     def _each(self, actions: Sequence[Asked], call: Callable[[Asked], int]) -> Mapping[str, int]:
         with ThreadPoolExecutor(self._at_once) as pool:
@@ -103,3 +106,8 @@ class Callers:
             if sent.get("Failed"):
                 raise OSError(f"SQS did not take {len(sent['Failed'])} of {len(entries)} messages")
         return {}
+
+
+def _as_batch(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    record = {"messageId": "m0", "receiptHandle": "none", "eventSource": "aws:sqs", "body": json.dumps(event)}
+    return {"Records": [record]}

@@ -8,7 +8,7 @@ from typing import Any
 from bench.refund_experiment.cell import Cell
 from bench.refund_experiment.predictions import predicted
 
-HEADER = f"{'injection':<48}{'variant':<9}{'side effects a request':<34}{'pass':<6}{'held':<8}predicted; another amount"
+HEADER = f"{'injection':<48}{'variant':<9}{'side effects a request':<42}{'pass':<6}{'held':<8}predicted; another amount"
 
 
 def rendered(cell: Cell) -> str:
@@ -16,7 +16,7 @@ def rendered(cell: Cell) -> str:
     prediction = predicted(cell)
     reused = f"; {_errors(cell)}" if cell.reused else ""
     return (
-        f"{cell.injection.says:<48}{cell.variant.name:<9}{cell.effects:<34}{_passed(cell):<6}"
+        f"{cell.injection.says:<48}{cell.variant.name:<9}{cell.effects:<42}{_passed(cell):<6}"
         f"{prediction.verdict(cell):<8}{prediction.says}{reused}"
     )
 

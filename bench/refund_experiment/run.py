@@ -61,7 +61,7 @@ class Experiment:
         """Variants of one tool and one provider are one run. Raises ExperimentError."""
         runs = {
             (variant.provider, injection): (variant, injection)
-            for variant in reversed(variants)
+            for variant in variants
             for injection in injections
             if not injection.is_batch or injection.way in queues_of(variant.tool)
         }
@@ -93,13 +93,17 @@ class Experiment:
         yield from (random_plan(injection, points, chance) for _ in range(self._runs - 1))
 
     def _cell(self, ended: Ended, variant: Variant) -> Cell:
-        calls = self._watch.calls()
         failing = [asked for asked in ended.actions if asked.plan is not None]
+        calls = {asked.request_id: self._watch.calls(asked.request_id) for asked in failing}
         self._refuse_uninjected(ended, failing, calls)
         amiss: tuple[str, ...] = ()
         if variant.tool.is_ours:
             amiss = OurLedger(self._cloud, self._watch).settle(ended.actions)
-        reused = Counter(self._with_another_amount(asked) for asked in failing) if variant.reuses else Counter[str]()
+        reused = (
+            Counter(self._with_another_amount(ended.injection, asked) for asked in failing)
+            if variant.reuses
+            else Counter[str]()
+        )
         rows = self._side_effects(variant)
         return Cell(
             injection=ended.injection,
@@ -119,9 +123,11 @@ class Experiment:
             where = f"{ended.injection.name}, variant {ended.variant.name}"
             raise ExperimentError(f"{where}: {never} of {len(failing)} faults were never injected")
 
-    def _with_another_amount(self, asked: Asked) -> str:
+    def _with_another_amount(self, injection: Injection, asked: Asked) -> str:
+        """The error that it ends in; empty: it was taken."""
         disarm(self._cloud, asked)
-        return self._callers.directly({**asked.event, "amount_minor": asked.request.amount_minor + 1})
+        self._callers.once(injection.way, {**asked.event, "amount_minor": asked.request.amount_minor + 1})
+        return ", ".join(sorted(self._watch.calls(asked.request_id).errors))
 
     def _side_effects(self, variant: Variant) -> Counter[str]:
         if not variant.tool.is_ours:

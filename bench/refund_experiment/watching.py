@@ -49,10 +49,11 @@ class Watch:
     def __init__(self, cloud: Cloud, timers: Timers) -> None:
         self._cloud = cloud
         self._timers = timers
+        self._faults = cloud.resource("dynamodb").Table(cloud.outputs["FaultsTable"])
 
-    def calls(self) -> Mapping[str, Calls]:
-        """By request_id, of every run on this ground."""
-        return {item["request_id"]: Calls.of(item) for item in scanned(self._cloud, "FaultsTable")}
+    def calls(self, request_id: str) -> Calls:
+        item = self._faults.get_item(Key={"request_id": request_id}, ConsistentRead=True).get("Item", {})
+        return Calls.of(item)
 
     def settled(self, injection: Injection, actions: Sequence[Asked], expected: Mapping[str, int]) -> None:
         """Until no call runs and none will come. `expected`: how many were made of each, where the caller knows.
@@ -61,7 +62,16 @@ class Watch:
         """
         if injection.way in QUEUES:
             self.until(f"the queue of {injection.name} is empty", lambda: self._is_empty(injection.way))
-        self.until(f"the calls of {injection.name} are over", lambda: self._over(injection, actions, expected))
+        left = [asked.request_id for asked in actions]
+
+        def none_left() -> bool:
+            while left and is_over(
+                self.calls(left[-1]), injection, expected.get(left[-1], 0), time.time(), self._timers
+            ):
+                left.pop()
+            return not left
+
+        self.until(f"the calls of {injection.name} are over", none_left)
 
     def until(self, what: str, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + self._timers.patience_s
@@ -69,15 +79,6 @@ class Watch:
             if time.monotonic() > deadline:
                 raise ExperimentError(f"after {self._timers.patience_s:.0f} s it is still not so that {what}")
             time.sleep(_LOOK_S)
-
-    def _over(self, injection: Injection, actions: Sequence[Asked], expected: Mapping[str, int]) -> bool:
-        found, now = self.calls(), time.time()
-        return all(
-            _is_over(
-                found.get(each.request_id, Calls()), injection, expected.get(each.request_id, 0), now, self._timers
-            )
-            for each in actions
-        )
 
     def _is_empty(self, way: str) -> bool:
         attributes = self._cloud.client("sqs").get_queue_attributes(
@@ -87,7 +88,8 @@ class Watch:
         return all(int(value) == 0 for value in attributes.values())
 
 
-def _is_over(calls: Calls, injection: Injection, expected: int, now: float, timers: Timers) -> bool:
+def is_over(calls: Calls, injection: Injection, expected: int, now: float, timers: Timers) -> bool:
+    """Whether no call of this request runs, and none will come. `expected`: made by the caller; 0: not known."""
     if injection.way == "asynchronous":
         # Lambda calls again after an end that is no return, and not before it.
         return calls.returned > 0 or (calls.arrivals >= CALLS and calls.all_ended(now, timers))
