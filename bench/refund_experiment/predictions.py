@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from bench.refund_experiment.cell import Cell
 
+HELD, FAILED = "held", "FAILED"
 VALIDATION = "IdempotencyValidationError"
 
 
@@ -23,7 +24,7 @@ class Prediction:
     def verdict(self, cell: Cell) -> str:
         if self.holds is None:
             return "-"
-        return "held" if self.holds(cell) else "FAILED"
+        return HELD if self.holds(cell) else FAILED
 
 
 def _all(counts: Mapping[str, int], right: Callable[[int], bool]) -> bool:

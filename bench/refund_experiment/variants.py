@@ -13,7 +13,8 @@ class Tool:
     """One deployment. `switches`: how the naive function is set; None: ours."""
 
     name: str
-    switches: Mapping[str, str] | None = None
+    # Not part of the hash, for a mapping has none; the name is enough.
+    switches: Mapping[str, str] | None = field(default=None, hash=False)
 
     @property
     def is_ours(self) -> bool:
