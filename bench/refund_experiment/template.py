@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.refund_experiment.injections import BATCH, CALLS, QUEUES
+from bench.refund_experiment.resources import allow, arn, ledger, log, ref, role, sub, table
 from bench.refund_experiment.timers import Timers
 from bench.refund_experiment.variants import Tool
 from functions.refunds.ledger import OPEN_INDEX
@@ -42,14 +43,14 @@ class ExperimentStack:
 
     def template(self) -> dict[str, Any]:
         functions = self._functions()
-        resources = {**self._tables(), "Log": _log(), "Role": self._role(), **functions, **self._workflow()}
+        resources = {**self._tables(), "Log": log(), "Role": self._role(), **functions, **self._workflow()}
         for way in queues_of(self.tool):
             resources |= self._queue(way)
         outputs = {
-            **{f"{each}Table": _ref(each) for each in self._tables()},
-            **{f"{each}FunctionName": _ref(each) for each in functions},
-            **{f"{way.title()}QueueUrl": _ref(f"{way.title()}Queue") for way in queues_of(self.tool)},
-            "StateMachineArn": _ref("Workflow"),
+            **{f"{each}Table": ref(each) for each in self._tables()},
+            **{f"{each}FunctionName": ref(each) for each in functions},
+            **{f"{way.title()}QueueUrl": ref(f"{way.title()}Queue") for way in queues_of(self.tool)},
+            "StateMachineArn": ref("Workflow"),
         }
         return {
             "Description": f"The refund experiment: {self.tool.name}. It may be deleted at any time.",
@@ -58,9 +59,9 @@ class ExperimentStack:
         }
 
     def _tables(self) -> dict[str, Any]:
-        tables = {"Faults": _table("request_id"), "Rows": _ledger() if self.tool.is_ours else _table("row_id")}
+        tables = {"Faults": table("request_id"), "Rows": ledger() if self.tool.is_ours else table("row_id")}
         if self.tool.keeps_records:
-            tables["Records"] = _table("id", expires="" if self.tool.is_ours else "expiration")
+            tables["Records"] = table("id", expires="" if self.tool.is_ours else "expiration")
         return tables
 
     def _functions(self) -> dict[str, Any]:
@@ -68,7 +69,7 @@ class ExperimentStack:
         functions = {"Tool": self._function(self._handler("tool"), seconds)}
         for way in queues_of(self.tool):
             name = way.title()
-            more = {"REFUND_QUEUE_URL": _ref(f"{name}Queue"), "REFUND_DLQ_URL": _ref(f"{name}Dlq")}
+            more = {"REFUND_QUEUE_URL": ref(f"{name}Queue"), "REFUND_DLQ_URL": ref(f"{name}Dlq")}
             functions[name] = self._function(self._handler(way), seconds, more if self.tool.is_ours else {})
         if self.tool.is_ours:
             functions["Reconcile"] = self._function("functions.refunds.handlers.reconcile.handler", RECONCILE_S)
@@ -85,27 +86,27 @@ class ExperimentStack:
             "Architectures": ["arm64"],
             "Handler": handler,
             "Code": {"S3Bucket": self.code_bucket, "S3Key": self.code_key},
-            "Role": _arn("Role"),
+            "Role": arn("Role"),
             "Timeout": seconds,
             "MemorySize": MEMORY_MB,
-            "LoggingConfig": {"LogGroup": _ref("Log")},
+            "LoggingConfig": {"LogGroup": ref("Log")},
             "Environment": {"Variables": {**self._environment(), **(more or {})}},
         }
         return {"Type": "AWS::Lambda::Function", "Properties": properties}
 
     def _environment(self) -> dict[str, Any]:
         common = {
-            "FAULTS_TABLE": _ref("Faults"),
+            "FAULTS_TABLE": ref("Faults"),
             "POWERTOOLS_SERVICE_NAME": self.tool.name,
             "POWERTOOLS_METRICS_NAMESPACE": "refund-experiment",
         }
         if self.tool.switches is not None:
-            records = {"RECORDS_TABLE": _ref("Records")} if self.tool.keeps_records else {}
-            return {**common, **self.tool.switches, "ROWS_TABLE": _ref("Rows"), **records}
+            records = {"RECORDS_TABLE": ref("Records")} if self.tool.keeps_records else {}
+            return {**common, **self.tool.switches, "ROWS_TABLE": ref("Rows"), **records}
         return {
             **common,
-            "REFUND_LEDGER_TABLE": _ref("Rows"),
-            "IDEMPOTENCY_TABLE": _ref("Records"),
+            "REFUND_LEDGER_TABLE": ref("Rows"),
+            "IDEMPOTENCY_TABLE": ref("Records"),
             "STRIPE_SECRET_ID": self.stripe_secret,
             "PROVIDER_DEADLINE_S": f"{self.timers.provider_s}",
             "LEASE_GRACE_S": "1",
@@ -115,28 +116,28 @@ class ExperimentStack:
         }
 
     def _role(self) -> dict[str, Any]:
-        tables = [_arn(name) for name in self._tables()]
+        tables = [arn(name) for name in self._tables()]
         if self.tool.is_ours:
-            tables.append(_sub(f"${{Rows.Arn}}/index/{OPEN_INDEX}"))
+            tables.append(sub(f"${{Rows.Arn}}/index/{OPEN_INDEX}"))
         statements = [
-            _allow("dynamodb", _WRITES, tables),
-            _allow("logs", ("CreateLogStream", "PutLogEvents"), [_arn("Log")]),
+            allow("dynamodb", _WRITES, tables),
+            allow("logs", ("CreateLogStream", "PutLogEvents"), [arn("Log")]),
         ]
         for way in queues_of(self.tool):
-            statements.append(_allow("sqs", _READS_QUEUE, [_arn(f"{way.title()}Queue")]))
-            statements.append(_allow("sqs", ("SendMessage",), [_arn(f"{way.title()}Dlq")]))
+            statements.append(allow("sqs", _READS_QUEUE, [arn(f"{way.title()}Queue")]))
+            statements.append(allow("sqs", ("SendMessage",), [arn(f"{way.title()}Dlq")]))
         if self.stripe_secret:
             # Secrets Manager ends every secret's ARN with a hyphen and six characters of its own.
             place = "${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}"
-            arn = f"arn:{place}:secret:{self.stripe_secret}-*"
-            statements.append(_allow("secretsmanager", ("GetSecretValue",), [_sub(arn)]))
-        return _role("lambda.amazonaws.com", statements)
+            secret = f"arn:{place}:secret:{self.stripe_secret}-*"
+            statements.append(allow("secretsmanager", ("GetSecretValue",), [sub(secret)]))
+        return role("lambda.amazonaws.com", statements)
 
     def _queue(self, way: str) -> dict[str, Any]:
         name = way.title()
         mapping = {
-            "EventSourceArn": _arn(f"{name}Queue"),
-            "FunctionName": _ref(name),
+            "EventSourceArn": arn(f"{name}Queue"),
+            "FunctionName": ref(name),
             "BatchSize": BATCH,
             # So that a batch is more likely to come whole; a standard queue does not promise it.
             "MaximumBatchingWindowInSeconds": 1,
@@ -144,7 +145,7 @@ class ExperimentStack:
         }
         queue = {
             "VisibilityTimeout": self.timers.hidden_s,
-            "RedrivePolicy": {"deadLetterTargetArn": _arn(f"{name}Dlq"), "maxReceiveCount": RECEIVES},
+            "RedrivePolicy": {"deadLetterTargetArn": arn(f"{name}Dlq"), "maxReceiveCount": RECEIVES},
         }
         return {
             f"{name}Dlq": {"Type": "AWS::SQS::Queue"},
@@ -157,79 +158,18 @@ class ExperimentStack:
         again = {"ErrorEquals": ["States.ALL"], "IntervalSeconds": 1, "MaxAttempts": CALLS - 1, "BackoffRate": 1.0}
         task = {
             "Type": "Task",
-            "Resource": _arn("Tool"),
+            "Resource": arn("Tool"),
             "TimeoutSeconds": self.timers.waits_s,
             "Retry": [again],
             "End": True,
         }
         machine = {
             "StateMachineType": "STANDARD",
-            "RoleArn": _arn("WorkflowRole"),
+            "RoleArn": arn("WorkflowRole"),
             "Definition": {"StartAt": "Pay", "States": {"Pay": task}},
         }
-        invoke = _allow("lambda", ("InvokeFunction",), [_arn("Tool")])
+        invoke = allow("lambda", ("InvokeFunction",), [arn("Tool")])
         return {
-            "WorkflowRole": _role("states.amazonaws.com", [invoke]),
+            "WorkflowRole": role("states.amazonaws.com", [invoke]),
             "Workflow": {"Type": "AWS::StepFunctions::StateMachine", "Properties": machine},
         }
-
-
-def _table(key: str, *, expires: str = "") -> dict[str, Any]:
-    properties: dict[str, Any] = {
-        "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"}],
-        "KeySchema": [{"AttributeName": key, "KeyType": "HASH"}],
-        "BillingMode": "PAY_PER_REQUEST",
-    }
-    if expires:
-        properties["TimeToLiveSpecification"] = {"AttributeName": expires, "Enabled": True}
-    return {"Type": "AWS::DynamoDB::Table", "Properties": properties, **_GOES_WITH_THE_STACK}
-
-
-def _ledger() -> dict[str, Any]:
-    """The table `refund-ledger` of our stacks, as its keys and its index go."""
-    table = _table("row_id")
-    table["Properties"]["AttributeDefinitions"] += [
-        {"AttributeName": "open", "AttributeType": "S"},
-        {"AttributeName": "decided_at", "AttributeType": "N"},
-    ]
-    keys = [{"AttributeName": "open", "KeyType": "HASH"}, {"AttributeName": "decided_at", "KeyType": "RANGE"}]
-    index = {"IndexName": OPEN_INDEX, "KeySchema": keys, "Projection": {"ProjectionType": "ALL"}}
-    table["Properties"]["GlobalSecondaryIndexes"] = [index]
-    return table
-
-
-def _log() -> dict[str, Any]:
-    # Its own, or Lambda would make one for each function that outlives the stack.
-    return {"Type": "AWS::Logs::LogGroup", "Properties": {"RetentionInDays": 7}, **_GOES_WITH_THE_STACK}
-
-
-def _role(service: str, statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    trust = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": service}}
-    policy = {"Version": "2012-10-17", "Statement": list(statements)}
-    return {
-        "Type": "AWS::IAM::Role",
-        "Properties": {
-            "AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": [trust]},
-            "Policies": [{"PolicyName": "experiment", "PolicyDocument": policy}],
-        },
-    }
-
-
-def _allow(service: str, operations: Sequence[str], resources: Sequence[Any]) -> Mapping[str, Any]:
-    actions = [f"{service}:{each}" for each in operations]
-    return {"Effect": "Allow", "Action": actions, "Resource": list(resources)}
-
-
-def _arn(name: str) -> dict[str, Any]:
-    return {"Fn::GetAtt": [name, "Arn"]}
-
-
-def _ref(name: str) -> dict[str, str]:
-    return {"Ref": name}
-
-
-def _sub(text: str) -> dict[str, str]:
-    return {"Fn::Sub": text}
-
-
-_GOES_WITH_THE_STACK = {"DeletionPolicy": "Delete", "UpdateReplacePolicy": "Delete"}
