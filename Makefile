@@ -1,6 +1,6 @@
 # Everything a newcomer and CI run. `make demo` and `make test` install what they need first.
 .DEFAULT_GOAL := help
-.PHONY: help install demo walk test explore lint bundle bench soak faults costs mutants guarantees lock clean
+.PHONY: help install demo walk test explore lint bundle bench soak faults refund-experiment costs mutants guarantees lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,7 +10,7 @@ export DEMO_FILE := $(or $(value FILE),examples/prospects.csv)
 UV_PIN := $(shell sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements.in)
 
 help: ## This list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 install: .venv/.installed ## .venv with everything pinned
 
@@ -57,6 +57,9 @@ soak: install ## A large file through the local cloud while intake is killed; RO
 
 faults: install ## The fault matrix: ours and two naive stacks under the same faults on local clouds; ONLY=... PACE=...
 	@$(BIN)/python -m bench.matrix $(if $(ONLY),--only $(ONLY)) $(if $(PACE),--pace $(PACE))
+
+refund-experiment: install ## A refund that is made, then fails, then is run again: the naive tools and ours; RUNS=... ONLY=...
+	@$(BIN)/python -m bench.refund_experiment $(if $(RUNS),--runs $(RUNS)) $(if $(ONLY),--only $(ONLY))
 
 costs: install ## docs/costs.md, from counted calls and the price list
 	@$(BIN)/python -m bench.costs
