@@ -216,6 +216,9 @@ def resolve(
     refund_id: Annotated[
         str, typer.Option("--refund-id", metavar="ID", help="The provider's name of the refund, if it happened.")
     ] = "",
+    attempt: Annotated[
+        int | None, typer.Option("--attempt", metavar="N", help="The one you looked into; without it, the last.")
+    ] = None,
     yes: Yes = False,
     name: Name = None,
     region: Region = None,
@@ -226,11 +229,15 @@ def resolve(
     console = Console()
     with sentences():
         refunds, what = _refunds(name, region, local=local, aws=aws), _what(known)
+        # Read before it is asked: what the reconciler sends while somebody thinks is no part of the answer.
+        number = refunds.status(request_id).attempts if attempt is None else attempt
         question = (
-            "It is refunded at the provider?" if what == "happened" else "It certainly is not, and is sent again?"
+            f"Attempt {number} is refunded at the provider?"
+            if what == "happened"
+            else f"Attempt {number} certainly is not, and it is sent again?"
         )
         confirm(console, question, yes=yes)
-        refunds.resolve(request_id, what, reason=_text("--reason", reason), refund_id=refund_id)
+        refunds.resolve(request_id, what, attempt=number, reason=_text("--reason", reason), refund_id=refund_id)
     print_line(console, f"Settled as {what}: prospects refund status {request_id}")
 
 

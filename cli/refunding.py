@@ -41,6 +41,10 @@ class RefundStatus:
         return standing_of(self.action, self.record)
 
     @property
+    def attempts(self) -> int:
+        return self.record.attempt if self.record else 0
+
+    @property
     def reason(self) -> str:
         return self.record.outcome.reason if self.record and self.record.outcome else ""
 
@@ -63,7 +67,7 @@ class RefundStatus:
             "state": action.state,
             "refund_id": self.row.refund_id if self.row else None,
             "refunded_at": self.row.refunded_at if self.row else None,
-            "attempts": record.attempt if record else 0,
+            "attempts": self.attempts,
             "decisions": [each.model_dump() for each in resolutions],
         }
 
@@ -117,10 +121,17 @@ class Refunds:
         """Approved and neither refunded nor finally failed, the oldest first."""
         return map(self._status, self._ledger.open_actions())
 
-    def resolve(self, request_id: str, what: What, *, reason: str, refund_id: str) -> None:
+    def resolve(self, request_id: str, what: What, *, attempt: int, reason: str, refund_id: str) -> None:
         resolver = Resolver(self._effects, retention_days=None)
-        settle = Resolve(self._ledger, resolver, Closing(self._ledger))
-        settle.resolve(check_request_id(request_id), what, actor=self._target.actor, reason=reason, refund_id=refund_id)
+        settle = Resolve(self._ledger, self._effects, resolver, Closing(self._ledger))
+        settle.resolve(
+            check_request_id(request_id),
+            what,
+            attempt=attempt,
+            actor=self._target.actor,
+            reason=reason,
+            refund_id=refund_id,
+        )
 
     def _status(self, action: Action) -> RefundStatus:
         record = self._effects.read(effect_id(action.request_id))

@@ -19,11 +19,8 @@ ACTIONS, ORDERS, REFUNDS = "action:*", "order:*", "refund:*"
 CLOSING = ("row_id", "state", "result", "closed_at", "open")
 """All that executing changes of an action. The decision is none of them: a role that has these cannot approve."""
 
-RETURNING = ("row_id", "committed_minor")
-"""What a refund that finally failed returns to its order."""
-
-COMMITTING = ("row_id", "committed_minor", "paid_minor")
-"""What an approval commits, and what its condition compares."""
+COMMITMENT = ("row_id", "committed_minor")
+"""All of an order that changes: what an approval commits, and a refund that finally failed returns."""
 
 
 def executing_statements(settings: Settings, storage: Storage, stack: Stack) -> list[iam.PolicyStatement]:
@@ -34,7 +31,7 @@ def executing_statements(settings: Settings, storage: Storage, stack: Stack) -> 
         Items(ledger, ACTIONS).may("GetItem"),
         Items(ledger, REFUNDS).may("GetItem", "PutItem"),
         Items(ledger, ACTIONS).may("UpdateItem", attributes=CLOSING),
-        Items(ledger, ORDERS).may("UpdateItem", attributes=RETURNING),
+        Items(ledger, ORDERS).may("UpdateItem", attributes=COMMITMENT),
         _key_of_stripe(settings, stack),
     ]
 
@@ -51,7 +48,7 @@ def approving_statements(storage: Storage) -> list[iam.PolicyStatement]:
     return [
         Items(ledger, ACTIONS).may("GetItem", "PutItem"),
         Items(ledger, ORDERS).may("GetItem"),
-        Items(ledger, ORDERS).may("UpdateItem", attributes=COMMITTING),
+        Items(ledger, ORDERS).may("UpdateItem", attributes=COMMITMENT),
     ]
 
 

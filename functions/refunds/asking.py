@@ -10,7 +10,6 @@ from functions.effects.errors import MoveRefusedError
 from functions.effects.record import EffectRecord
 from functions.effects.resolve import Resolver
 from functions.refunds.effect import Providers, outcome_of
-from functions.refunds.keys import effect_id
 from functions.refunds.model import Action
 from functions.refunds.providers.protocol import Absent, CannotTell, Found
 from functions.refunds.standing import absence_is_proof
@@ -50,17 +49,17 @@ class Asking:
 
     def ask(self, action: Action, record: EffectRecord, *, actor: str) -> Asked:
         """About a record that is UNKNOWN. A look alone never lets anything be sent again before it is proof."""
-        # Before the look: what is proof is decided by when it began.
+        # Before the look: what is proof is decided by when it began, and it is about this record's attempt alone. A
+        # later one, sent while the look was on its way, is moved by none of its answers.
         is_proof = absence_is_proof(record, self._clock(), self._settle_s)
-        name = effect_id(action.request_id)
         try:
             match self._providers[action.provider].look_up(action):
                 case Found(reply):
                     outcome = outcome_of(action, reply)
-                    settled = self._resolver.prove_happened(name, actor=actor, reason=FOUND, outcome=outcome)
+                    settled = self._resolver.prove_happened(record, actor=actor, reason=FOUND, outcome=outcome)
                     return Asked("found", settled)
                 case Absent() if is_proof:
-                    return Asked("absent", self._resolver.prove_absent(name, actor=actor, reason=ABSENT))
+                    return Asked("absent", self._resolver.prove_absent(record, actor=actor, reason=ABSENT))
                 case Absent():
                     return Asked("settling", record)
                 case CannotTell(reason):

@@ -101,16 +101,13 @@ class Ledger(LedgerPlumbing):
 
     def _commitment(self, order: Order, amount_minor: int) -> dict[str, dict[str, Any]]:
         # A condition cannot add, but what was paid never changes: committed + amount <= paid, compared in this write.
+        # It names nothing of what was paid, so that the role that approves need not be allowed to write that.
         return {
             "Update": {
                 "Key": order_row(order.order_id),
                 "UpdateExpression": "SET committed_minor = committed_minor + :amount",
-                "ConditionExpression": "paid_minor = :paid AND committed_minor <= :room",
-                "ExpressionAttributeValues": {
-                    ":amount": amount_minor,
-                    ":paid": order.paid_minor,
-                    ":room": order.paid_minor - amount_minor,
-                },
+                "ConditionExpression": "committed_minor <= :room",
+                "ExpressionAttributeValues": {":amount": amount_minor, ":room": order.paid_minor - amount_minor},
             }
         }
 

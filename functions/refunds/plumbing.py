@@ -80,7 +80,11 @@ class LedgerPlumbing:
 def _raise_unless_conflict(error: ClientError) -> None:
     reasons: list[Any] = list(error.response.get("CancellationReasons", ()))
     codes = [reason.get("Code", "None") for reason in reasons]
-    if "ConditionalCheckFailed" in codes:
+    said = set(codes) - {"None"}
+    if "TransactionConflict" in said and said <= {"TransactionConflict", "ConditionalCheckFailed"}:
+        # What did not hold may be the other transaction's doing, and that one an earlier call of this very write: which
+        # conditions it leaves unmet is told once it has ended.
+        return
+    if "ConditionalCheckFailed" in said:
         raise RefusedError(frozenset(n for n, code in enumerate(codes) if code == "ConditionalCheckFailed")) from None
-    if set(codes) - {"None"} != {"TransactionConflict"}:
-        raise error
+    raise error

@@ -128,7 +128,13 @@ class Reconciler:
             case "absent":
                 return self._run(action, asked.record, deadline)
             case "settling" | "cannot_tell":
-                age = self._clock() - record.claimed_at
+                age = self._clock() - _in_doubt_since(record)
                 return Looked(action.request_id, asked.verdict, asked.reason, unknown_s=age)
             case "moved":
                 return Looked(action.request_id, "moved")
+
+
+def _in_doubt_since(record: EffectRecord) -> int:
+    """When an attempt was first in doubt, whatever was proven absent since: a provider that answers every repeat as it
+    answered the first request would otherwise keep a refund unknown for days, and young."""
+    return min([record.claimed_at, *(each.at for each in record.resolutions)])

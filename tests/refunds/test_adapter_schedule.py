@@ -6,7 +6,7 @@ import pytest
 
 from functions.refunds.adapters.schedule import Pass, PassFailedError
 from functions.refunds.answer import Status
-from functions.refunds.providers.protocol import CannotTell
+from functions.refunds.providers.protocol import Absent, CannotTell
 from functions.refunds.reconcile import Looked, Reconciled
 
 from .calling import Told, approved, asked, paying
@@ -95,3 +95,18 @@ def test_a_refund_left_unknown_is_told_when_the_alarms_time_is_over(world: World
         Pass(world.reconciler, told, unknown_alarm_s=ALARM_S).run(deadline=world.now + 900)
         heard.append(told.metrics)
     assert heard == [["RefundsUnknown"], ["RefundsUnknown", "RefundsUnknownTooLong"]]
+
+
+def test_a_refund_that_every_repeat_leaves_unknown_again_is_told_as_well(world: World) -> None:
+    # As Stripe does, which answers the same key for a day with the 500 that it answered first.
+    action, provider = approved(world, *[LOST] * 24)
+    provider.look_up = lambda _action: Absent()  # type: ignore[method-assign]
+    paying(world, Told())(asked(action), deadline=world.now + INVOCATION_S)
+    told = Told()
+    for _ in range(24):
+        world.now += 300
+        Pass(world.reconciler, told, unknown_alarm_s=ALARM_S).run(deadline=world.now + 900)
+    record = world.record(action)
+    assert record is not None
+    assert record.attempt > 1
+    assert "RefundsUnknownTooLong" in told.metrics

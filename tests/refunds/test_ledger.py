@@ -139,3 +139,19 @@ def answering(aws: Aws, how: Answering, *, times: int, skip: int = 0) -> Iterato
         yield
     finally:
         aws.hook = None
+
+
+def test_a_repeat_that_meets_its_own_first_call_at_work_is_not_told_that_nothing_was_written(
+    world: World, aws: Aws
+) -> None:
+    world.order()
+    first = world.approve(10_000)
+
+    def half_ended(_apply: Callable[[], Any], operation: str) -> Any:
+        # The first call's order is written, and its action is not yet.
+        codes: Any = [{"Code": "TransactionConflict"}, {"Code": "ConditionalCheckFailed"}]
+        error: Any = {"Error": {"Code": "TransactionCanceledException", "Message": ""}, "CancellationReasons": codes}
+        raise ClientError(error, operation)
+
+    with answering(aws, half_ended, times=1):
+        assert world.approve(10_000, request_id=first.request_id) == first

@@ -125,7 +125,7 @@ def test_a_person_who_is_wrong_about_an_unknown_refund_pays_nothing_twice(
     with paying(world, dropped, keys_retention_s=keys_retention_s) as provider:
         action = world.approve()
         assert world.run(action).status == "unknown"
-        world.resolve.resolve(action.request_id, "absent", actor="ann", reason="not in the dashboard")
+        world.resolve.resolve(action.request_id, "absent", attempt=1, actor="ann", reason="not in the dashboard")
         world.now += later_s
         # While the key is kept it stops the repeat; without it, the look before the repeat finds what nobody saw.
         assert world.run(action).status == "done"
@@ -180,7 +180,9 @@ def test_a_provider_that_cannot_tell_leaves_the_decision_to_a_person(world: Worl
         world.now += SETTLED_S
         [looked] = world.reconciler.run(deadline=world.now + 900).looked
         assert (looked.verdict, looked.reason, looked.unknown_s) == ("cannot_tell", "silent", SETTLED_S)
-        world.resolve.resolve(action.request_id, "happened", actor="ann", reason="on the statement", refund_id="re_9")
+        world.resolve.resolve(
+            action.request_id, "happened", attempt=1, actor="ann", reason="on the statement", refund_id="re_9"
+        )
     [row] = world.rows()
     assert row["refund_id"] == "re_9"
     assert list(world.ledger.open_actions()) == []
@@ -240,3 +242,15 @@ class _Silent:
 
     def look_up(self, action: Action) -> CannotTell:
         return replace(CannotTell(""), reason="silent")
+
+
+def test_a_refund_in_the_payments_own_currency_is_not_taken_for_the_approved_one(world: World) -> None:
+    with payments({"rules": []}, world.clock) as provider:
+        world.providers["stripe"] = provider.provider()
+        # Recorded in EUR; the charge is in JPY, and no request says which of them is meant.
+        world.order(provider="stripe", payment="ch_10000jpy_1")
+        action = world.approve()
+        answer = world.run(action)
+        assert (answer.status, answer.reason) == ("unknown", "another_refund_made")
+        assert world.reconcile() == ["cannot_tell"]
+    assert world.rows() == []

@@ -137,7 +137,7 @@ class World:
 
     @property
     def resolve(self) -> Resolve:
-        return Resolve(self.ledger, self.resolver, Closing(self.ledger, self.clock))
+        return Resolve(self.ledger, self.effects, self.resolver, Closing(self.ledger, self.clock))
 
     def order(self, order_id: str = "A-1", *, provider: ProviderName = "ledger", payment: str = "") -> None:
         """Of 100.00 EUR."""

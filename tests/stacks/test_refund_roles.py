@@ -85,7 +85,7 @@ def test_who_approves_writes_neither_a_record_nor_a_refund_and_calls_nobody(
     on_the_ledger = on_items(each_templates, worker, "RefundLedger")
     assert {key for _, key, _ in on_the_ledger} == {"action:*", "order:*"}
     assert [(key, attributes) for operation, key, attributes in on_the_ledger if operation == "UpdateItem"] == [
-        ("order:*", {"row_id", "committed_minor", "paid_minor"})
+        ("order:*", {"row_id", "committed_minor"})
     ]
     assert ("PutItem", "order:*") not in {(operation, key) for operation, key, _ in on_the_ledger}
     role = each_templates.role_of(each_templates.worker_functions()[worker])

@@ -17,7 +17,7 @@ from functions.loop_thread import LoopThread
 from functions.refunds.model import Action
 from functions.refunds.providers.protocol import BeforeSend, CannotTell, LookUp, Reply
 from functions.refunds.providers.stripe_amounts import stripe_amount
-from functions.refunds.providers.stripe_answers import Answer, Cause, look_up_of, reply_of
+from functions.refunds.providers.stripe_answers import Answer, Cause, look_up_of, reply_for, reply_of
 from functions.settings import SettingsError
 
 CONNECT_TIMEOUT_S = 5.0
@@ -63,7 +63,7 @@ class StripeProvider:
         if gate.answer.status == 401:
             self._key.forget(key)
         # From what was read off the wire, whatever the library made of it.
-        return reply_of(gate.answer)
+        return reply_for(action, gate.answer)
 
     def look_up(self, action: Action) -> LookUp:
         """Among the refunds of the payment, all pages: listing is consistent, which Stripe's search is not."""

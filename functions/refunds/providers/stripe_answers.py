@@ -60,6 +60,9 @@ BY_STATUS: Mapping[int, Reply] = {
 }
 """Holds only together with Stripe's own error body."""
 
+ANOTHER_REFUND = Reply("unknown", "another_refund_made")
+"""Something was paid, but not what was approved: a look finds the same, and a person decides."""
+
 KEY_REUSED = Reply("failed", "key_reused_at_provider", paid=True)
 """The key was executed with other parameters: something was paid under it, but not what was approved here."""
 
@@ -84,6 +87,21 @@ def reply_of(answer: Answer | Cause) -> Reply:
         provider_request_id=answer.provider_request_id[:_MAX_NAME],
         retry_after_s=float(wait[:5]) if wait else None,
     )
+
+
+def reply_for(action: Action, answer: Answer) -> Reply:
+    """The same, of a refund that was made: believed only where it is the approved one. The request names no currency,
+    so Stripe takes the amount in the payment's, whatever was recorded of the order.
+    """
+    reply = reply_of(answer)
+    if not reply.refund_id or _is_approved(action, _object(answer.body)):
+        return reply
+    return replace(ANOTHER_REFUND, provider_request_id=reply.provider_request_id)
+
+
+def _is_approved(action: Action, refund: Mapping[str, Any]) -> bool:
+    approved = (stripe_amount(action.amount_minor, action.currency), action.currency.lower())
+    return (refund.get("amount"), refund.get("currency")) == approved
 
 
 def _read(answer: Answer) -> Reply:
@@ -119,8 +137,7 @@ def look_up_of(action: Action, refunds: list[Mapping[str, Any]]) -> LookUp:
     if len(refunds) > 1:
         return CannotTell("several_refunds_found")
     [refund] = refunds
-    approved = (stripe_amount(action.amount_minor, action.currency), action.currency.lower())
-    if (refund.get("amount"), refund.get("currency")) != approved:
+    if not _is_approved(action, refund):
         return CannotTell("another_refund_found")
     reply = reply_of_refund(refund)
     return CannotTell("unreadable_refund_found") if reply.kind == "unknown" else Found(reply)
