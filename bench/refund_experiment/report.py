@@ -29,7 +29,7 @@ def markdown(cells: Sequence[Cell]) -> Iterator[str]:
     yield f"|{'---|' * (1 + len(variants))}"
     for injection in dict.fromkeys(cell.injection for cell in cells):
         counted = [_counted(found.get((injection, variant))) for variant in variants]
-        yield f"| {injection.says} | {' | '.join(counted)} |"
+        yield f"| {injection.name}: {injection.says} | {' | '.join(counted)} |"
     yield ""
     yield "| variant | predicted | held | did not |"
     yield "|---|---|---|---|"

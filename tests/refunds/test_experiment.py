@@ -81,8 +81,9 @@ def test_the_tables_show_every_cell_and_every_prediction_that_a_run_can_refute()
     assert list(markdown(cells)) == [
         "| injection | 2 | 1 | 4 | 5 |",
         "|---|---|---|---|---|",
-        "| raises after the write, asynchronous | 3 |  | 1; `KeyReusedError` | 1; `KeyReusedError` |",
-        f"| record 3 of 5, without it, a plain loop |  | 2, the others 1 or 2 | 1, the others 1; `{VALIDATION}` |  |",
+        "| raise: raises after the write, asynchronous | 3 |  | 1; `KeyReusedError` | 1; `KeyReusedError` |",
+        "| batch-loop: record 3 of 5, without it, a plain loop |  | 2, the others 1 or 2 "
+        f"| 1, the others 1; `{VALIDATION}` |  |",
         "",
         "| variant | predicted | held | did not |",
         "|---|---|---|---|",
