@@ -229,6 +229,8 @@ def resolve(
     console = Console()
     with sentences():
         refunds, what = _refunds(name, region, local=local, aws=aws), _what(known)
+        if what == "absent" and refund_id:
+            raise CommandError("--refund-id names a refund that was made; with it, --as is happened.")
         # Read before it is asked: what the reconciler sends while somebody thinks is no part of the answer.
         number = refunds.status(request_id).attempts if attempt is None else attempt
         question = (

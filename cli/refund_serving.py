@@ -10,9 +10,11 @@ import typer
 from cli.errors import CommandError
 from cli.refunding import NOT_DEPLOYED, Refunds
 from cli.sentences import sentences
-from cli.target import Aws, Local, Name, Region, find_target
+from cli.target import Aws, Local, Name, Region, Target, find_target
 from functions.refunds.adapters.tool import DESCRIPTION, INPUT_SCHEMA, NAME
 from functions.refunds.adapters.workflow import start as start_workflow
+from functions.refunds.errors import DeniedError
+from functions.refunds.request import RefundRequest
 
 TOOL_FUNCTION = "RefundToolFunctionName"
 STATE_MACHINE = "RefundStateMachineArn"
@@ -31,7 +33,7 @@ def start(
         target = find_target(name, region, local=local, aws=aws)
         if STATE_MACHINE not in target.cloud.outputs:
             raise CommandError(NOT_DEPLOYED)
-        request = Refunds(target).status(request_id).action.request
+        request = _approved(target, request_id)
         started = start_workflow(target.cloud.client("stepfunctions"), target.cloud.outputs[STATE_MACHINE], request)
     print(f"{'Started' if started == 'started' else 'Started before'}: prospects refund status {request_id}")
 
@@ -53,10 +55,12 @@ def serve(
     from cli.refund_mcp import deployed_tool, refund_server, serve_http, serve_stdio  # noqa: PLC0415
 
     with sentences():
+        if port and not http:
+            raise CommandError("--port is of --http; give both, or neither.")
         target = find_target(name, region, local=local, aws=aws)
         if TOOL_FUNCTION not in target.cloud.outputs:
             raise CommandError(NOT_DEPLOYED)
-        approved = Refunds(target).status(only).action.request if only else None
+        approved = _approved(target, only) if only else None
         server = refund_server(deployed_tool(target.cloud, TOOL_FUNCTION), approved)
         if not http:
             serve_stdio(server)
@@ -65,6 +69,14 @@ def serve(
             serve_http(server, port, lambda address: print(f"endpoint {address}", flush=True))
         except OSError as error:
             raise CommandError(f"Port {port} of 127.0.0.1 cannot be used ({error.strerror}); choose another.") from None
+
+
+def _approved(target: Target, request_id: str) -> RefundRequest:
+    """Raises DeniedError: what was denied is told here, before anything is started for it."""
+    action = Refunds(target).status(request_id).action
+    if action.decision == "DENY":
+        raise DeniedError(request_id)
+    return action.request
 
 
 def tool() -> None:

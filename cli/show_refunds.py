@@ -40,6 +40,7 @@ def show_refund(console: Console, status: RefundStatus) -> None:
     if status.row:
         lines.append(f"refund id   {one_line(status.row.refund_id) or '-'} at {_time(status.row.refunded_at)}")
     if status.record:
+        lines.append(f"attempts    {status.attempts}")
         for each in status.record.resolutions:
             by = f"{one_line(each.actor)} at {_time(each.at)}: {one_line(each.reason)}"
             lines.append(f"settled     {each.event}, by {by}")

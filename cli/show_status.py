@@ -72,7 +72,11 @@ def _finished(upload: Upload) -> list[str]:
         f"outcomes  {rows.classified:,} classified + {rows.failed:,} failed + {rows.unknown:,} unknown",
         f"known     {rows.known:,} answered from stored outcomes, without a request",
         f"cost      {usd(rows.cost_microusd)} (worst case {usd(upload.worst_case_microusd)})",
-        *([f"in doubt  {usd(rows.in_doubt_microusd)} at most, of unknown rows"] if rows.in_doubt_microusd else []),
+        *(
+            [f"in doubt  {usd(rows.in_doubt_microusd)} at most, of requests without an answer"]
+            if rows.in_doubt_microusd
+            else []
+        ),
         f"finished  {timestamp(upload.finished_at)}" + (f", revision {upload.revision}" if upload.revision > 1 else ""),
         f"results   s3://{upload.bucket}/{one_line(upload.results_key or '')}",
         *([f"next      prospects failures {upload.upload_id}"] if rows.failed or rows.unknown else []),

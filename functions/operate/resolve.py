@@ -111,7 +111,8 @@ class Resolve:
             return None
         if row.reopened and record.state is not State.UNKNOWN:
             # An order that was cut off opened the row: whatever came of its key by now, it only has to be carried on.
-            return record
+            # Where that asks again, nobody has said that it was billed.
+            return None if decision == "billed" and record.state is not State.DONE else record
         if self.plans.is_decided(record, decision):
             # By this same order before it was cut off, or for another row of the key.
             return record if record.attempt == row.record.attempt else None

@@ -77,7 +77,8 @@ def guard(
 
     def refund(*, item: Intent, action: Action) -> dict[str, Any]:  # noqa: ARG001 - Powertools keys on it
         run, provider = current_run(), providers[action.provider]
-        if must_ask_first(run.attempt or 1, clock() - action.decided_at, provider.keys_retention_s):
+        age_s, doubted = clock() - action.decided_at, run.record is not None and bool(run.record.resolutions)
+        if must_ask_first(run.attempt or 1, age_s, provider.keys_retention_s, doubted=doubted):
             match provider.look_up(action):
                 case Found(reply):
                     return outcome_of(action, reply).model_dump()

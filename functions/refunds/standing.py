@@ -50,13 +50,14 @@ def approved(request: RefundRequest, action: Action | None) -> Action:
     return action
 
 
-def must_ask_first(attempt: int, age_s: float, keys_retention_s: float | None) -> bool:
+def must_ask_first(attempt: int, age_s: float, keys_retention_s: float | None, *, doubted: bool) -> bool:
     """Whether a further attempt asks the provider before it sends.
 
-    `age_s`: since the approval, which no attempt precedes. While the provider keeps the key of the first attempt, a
-    repeat cannot pay twice; after that only a look can tell.
+    `age_s`: since the approval, which no attempt precedes, by the clocks of two machines. While the provider keeps the
+    key of the first attempt, a repeat cannot pay twice; after that only a look can tell. `doubted`: an earlier attempt
+    was sent and is believed absent; that belief is not left to the clocks.
     """
-    return attempt > 1 and keys_retention_s is not None and age_s >= keys_retention_s
+    return attempt > 1 and keys_retention_s is not None and (doubted or age_s >= keys_retention_s)
 
 
 def absence_is_proof(record: EffectRecord, now: float, settle_s: float) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli import refund_commands
+from cli import refund_commands, refund_serving
 from cli.main import app
 from cli.target import Target
 from functions.refunds.approval import Wanted
@@ -36,6 +36,7 @@ class Cloud:
             "RefundToolFunctionName": "tool",
             "RefundApproveFunctionName": "approve",
             "RefundReconcileFunctionName": "reconcile",
+            "RefundStateMachineArn": "arn:aws:states:eu-west-1:1:stateMachine:refunds",
         }
 
     def client(self, service: str) -> Any:
@@ -76,7 +77,8 @@ class Shell:
     def __init__(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         cloud = Cloud(world)
         target = Target(cloud, "a test", "arn:ann", "ProspectUploader", "eu-west-1", "1")
-        monkeypatch.setattr(refund_commands, "find_target", lambda *_a, **_k: target)
+        for commands in (refund_commands, refund_serving):
+            monkeypatch.setattr(commands, "find_target", lambda *_a, **_k: target)
 
     def run(self, *arguments: object) -> Result:
         return CliRunner().invoke(app, ["refund", *(str(argument) for argument in arguments)])
@@ -140,11 +142,23 @@ def test_a_person_settles_what_the_provider_cannot_tell_and_is_named_in_the_reco
         shell.says("order", "A-1", 10_000, "EUR", "--stripe", PAYMENT)
         key = shell.approve("A-1", 1_250, "EUR")
         shell.refused("run", key)
-        shell.says("resolve", key, "--as", "absent", "--reason", "not on the statement", "--yes")
+        settle = ("resolve", key, "--as", "absent", "--reason", "not on the statement", "--yes")
+        assert "names a refund that was made" in shell.refused(*settle, "--refund-id", "re_1", code=2)
+        assert "not unknown" in shell.refused(*settle, "--attempt", 2)
+        shell.says(*settle)
+        assert "attempts    1" in shell.says("status", key)
         assert "12.50 EUR" in shell.says("run", key)
         assert "by arn:ann" in shell.says("status", key)
         assert "not unknown" in shell.refused("resolve", key, "--as", "absent", "--reason", "again", "--yes")
         assert stripe.standin.counts()["refunds"] == 1
+
+
+def test_what_was_denied_is_neither_run_nor_started_nor_served(shell: Shell, world: World) -> None:
+    shell.says("order", "A-1", 10_000, "EUR")
+    key = request_id_in(shell.says("deny", "A-1", 1_250, "EUR", "--why", "no"))
+    for command in (("run", key), ("start", key), ("serve", "--only", key)):
+        assert "was denied" in shell.refused(*command)
+    assert "--port is of --http" in shell.refused("serve", "--port", 8123, code=2)
 
 
 def test_policy_approves_up_to_its_limit_and_a_person_above_it(shell: Shell, world: World) -> None:

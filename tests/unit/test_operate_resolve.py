@@ -211,6 +211,19 @@ def test_of_two_operators_one_decides_and_the_other_is_told(w: Service, mine: De
     assert len(w.asked) == (theirs != "billed")
 
 
+def test_who_says_billed_of_what_another_has_asked_again_meanwhile_is_told(w: Service) -> None:
+    upload = lost(w)
+    with armed(kill_at("operate.reopen.before")), pytest.raises(Killed):
+        resolve_all(w, "rerun", upload)
+    found = order(w)
+    plan = found.plans.plan_upload("billed", w.upload(upload.upload_id))
+    resolve_all(w, "not-billed", upload, actor="bob")
+    with pytest.raises(MovedOn):
+        found.carry_out(plan, actor="ada", reason="r")
+    w.ticks(2)
+    assert end_of(w, upload, 2) == ENDS["not-billed"]
+
+
 def test_two_operators_at_work_on_two_rows_of_one_upload_open_it_once_and_reserve_for_both(w: Service) -> None:
     upload = lost(w, "2", "3")
     found = order(w)

@@ -71,7 +71,7 @@ def _decision(given: Mapping[str, Any]) -> Decision:
 
 def _actor(given: Mapping[str, Any]) -> str:
     actor = _text(given, "actor")
-    if actor == POLICY:
+    if actor.strip().casefold() == POLICY:
         raise InvalidRequestError(f"actor is {POLICY}, which is nobody; name the person who decided.")
     return actor
 
