@@ -69,7 +69,11 @@ class ExperimentStack:
         functions = {"Tool": self._function(self._handler("tool"), seconds)}
         for way in queues_of(self.tool):
             name = way.title()
-            more = {"REFUND_QUEUE_URL": ref(f"{name}Queue"), "REFUND_DLQ_URL": ref(f"{name}Dlq")}
+            more = {
+                "REFUND_QUEUE_URL": ref(f"{name}Queue"),
+                "REFUND_DLQ_URL": ref(f"{name}Dlq"),
+                "REFUND_MAX_RECEIVES": str(RECEIVES),
+            }
             functions[name] = self._function(self._handler(way), seconds, more if self.tool.is_ours else {})
         if self.tool.is_ours:
             functions["Reconcile"] = self._function("functions.refunds.handlers.reconcile.handler", RECONCILE_S)

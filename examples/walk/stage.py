@@ -23,7 +23,7 @@ from local.running import RunningCloud
 from local.state import DEFAULT_STATE_FILE, State, find_running
 
 PROSPECTS = Path(sys.executable).with_name("prospects")
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 _COMMAND_S = 120.0
 _LOOK_S = 0.1
 _ROLES = {"intake": "IntakeFunctionName"}

@@ -47,6 +47,7 @@ ADVICE: Mapping[str, str] = {
     "llm_unavailable": f"{_LATER} when the provider's status page says that the model is available.",
     "llm_overloaded": f"{_LATER} when the provider's status page says that the model is not overloaded.",
     "llm_connect_failed": f"{_LATER} when the function can reach the model's API; look at its network and the address.",
+    "claim_answer_lost": f"{_LATER} when the idempotency table answers.",
     "llm_key_unread": f"{_LATER} when Secrets Manager answers.",
     "out_of_time": f"{_LATER}; if it happens again, raise the function's timeout above the model's deadline.",
     "handler_error": f"{_LATER} when the error in the function's log is mended.",

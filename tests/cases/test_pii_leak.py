@@ -141,7 +141,9 @@ def test_finish_that_fails_anywhere(w: Service, log: io.StringIO, capsys: pytest
     def look() -> None:
         for opened in w.table.open_uploads():
             # As if the time had come: a look that failed is due again when its claim is over.
-            w.table._try_update({"pk": "OPEN", "sk": opened.upload_id}, {"next_look_at": 0}, "attribute_exists(pk)")
+            w.table._try_update(
+                "a test", {"pk": "OPEN", "sk": opened.upload_id}, {"next_look_at": 0}, "attribute_exists(pk)"
+            )
         finish.handler({}, Context())  # type: ignore[arg-type]
 
     told = until_nothing_fails(look, fails)

@@ -15,8 +15,17 @@ from tests.effects.test_points_of_the_core import KILLED
 
 NOT_KILLED_HERE = {
     "uploads.get_budget": "asked by the commands alone, and reading changes nothing",
+    "uploads.attention_rows": "asked by the commands alone, and reading changes nothing",
+    "uploads.rows_as_they_are": "asked by the commands alone, and reading changes nothing",
+    "uploads.extend": "one transaction of an operator's order, which is given again as it was",
+    "uploads.begin_anew": "of an operator's order, killed before and after it in tests/unit/test_operate_resolve.py",
 }
 """Crossings that no scenario comes by, each with the reason."""
+KILLED_ELSEWHERE = {
+    "refunds": "tests/refunds/test_crashes.py",
+    "operate": "tests/unit/test_operate_resolve.py and test_operate_retry.py",
+}
+"""Folders that the way of a file does not come by, and where their points are killed."""
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +55,7 @@ def test_whatever_happens_at_the_points_of_this_road_it_ends_the_same(
 
 def test_every_crash_point_of_the_code_is_killed_at_least_once(explorers: dict[str, Explorer]) -> None:
     killed = {arrival.point for explorer in explorers.values() for arrival in explorer.arrivals} | set(KILLED)
-    assert {point.rpartition(".")[0] for point in found().points - killed} == set(NOT_KILLED_HERE)
+    left = {point.rpartition(".")[0] for point in found().points - killed}
+    assert {name for name in left if name.partition(".")[0] not in KILLED_ELSEWHERE} == set(NOT_KILLED_HERE)
     assert killed <= found().points
     explored("crash points of the code", len(found().points))
