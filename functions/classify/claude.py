@@ -20,10 +20,10 @@ from functions.api_key import ApiKey
 from functions.classify.billing import Answer, Cause, NoAnswer, anthropic_error, bedrock_error, retry_after_s
 from functions.clock import Clock, wall_clock
 from functions.loop_thread import LoopThread
+from functions.paid_http import paid_client
 from functions.settings import SettingsError
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
-CONNECT_TIMEOUT_S = 5.0
 TOOL = "answer"
 
 BeforeSend = Callable[[], bool]
@@ -143,15 +143,7 @@ class Claude:
         self._provider = provider
         self._deadline_s = deadline_s
         self._clock = clock
-        self._http = httpx2.AsyncClient(
-            # No redirect, no proxy and no kept connection: each could carry a paid request twice or elsewhere.
-            follow_redirects=False,
-            trust_env=False,
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
-            # Connecting gives up first, so that a total timeout never hides that nothing was sent.
-            timeout=httpx2.Timeout(deadline_s, connect=min(CONNECT_TIMEOUT_S, deadline_s / 4)),
-            event_hooks={"request": [_pass_the_gate]},
-        )
+        self._http = paid_client(deadline_s, event_hooks={"request": [_pass_the_gate]})
         self._loop = LoopThread("claude")
 
     def ask(self, request: Mapping[str, Any], before_send: BeforeSend) -> Answer | NoAnswer:

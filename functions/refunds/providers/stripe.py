@@ -14,13 +14,13 @@ import stripe
 from functions.api_key import ApiKey, KeyUnavailableError
 from functions.crash_points import crossing
 from functions.loop_thread import LoopThread
+from functions.paid_http import paid_client
 from functions.refunds.model import Action
 from functions.refunds.providers.protocol import BeforeSend, CannotTell, LookUp, Reply
 from functions.refunds.providers.stripe_amounts import stripe_amount
 from functions.refunds.providers.stripe_answers import Answer, Cause, look_up_of, reply_for, reply_of
 from functions.settings import SettingsError
 
-CONNECT_TIMEOUT_S = 5.0
 REFERENCE = "request_id"
 """The metadata of a refund under which our reference stands."""
 _PAGE = 100
@@ -139,13 +139,7 @@ class _Transport(stripe.HTTPClient):
     def __init__(self, deadline_s: float) -> None:
         super().__init__()
         self._deadline_s = deadline_s
-        self._http = httpx2.AsyncClient(
-            follow_redirects=False,
-            trust_env=False,
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
-            # Connecting gives up first, so that a total timeout never hides that nothing was sent.
-            timeout=httpx2.Timeout(deadline_s, connect=min(CONNECT_TIMEOUT_S, deadline_s / 4)),
-        )
+        self._http = paid_client(deadline_s)
         self._loop = LoopThread("stripe")
 
     def request(  # type: ignore[override]  # the library's own clients return bytes as well
