@@ -15,6 +15,7 @@ from functions.batch_get import batch_get
 from functions.crash_points import crossing
 from functions.effects.record import EffectRecord
 from functions.effects.states import Event, Guard, Move
+from functions.transactions import refused_by_condition
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
@@ -181,7 +182,7 @@ def _as_stored(value: Any) -> Any:
 
 
 def _refusal(error: ClientError) -> Refused:
-    if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
+    if not refused_by_condition(error):
         raise error
     # DynamoDB returns the item in its wire form here, even to the resource interface.
     item: Any = error.response.get("Item")

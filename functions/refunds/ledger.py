@@ -23,7 +23,8 @@ from functions.refunds.errors import (
 from functions.refunds.keys import action_row, order_row, refund_row
 from functions.refunds.model import Action, Order, RefundRow, Result
 from functions.refunds.money import money
-from functions.refunds.plumbing import LedgerPlumbing, RefusedError
+from functions.refunds.plumbing import LedgerPlumbing
+from functions.transactions import TransactionRefusedError
 
 OPEN_INDEX = "open-actions"
 """The sparse index of approved actions that are not closed: `open` (always the same text), then `decided_at`."""
@@ -45,7 +46,7 @@ class Ledger(LedgerPlumbing):
         item = {**order_row(order.order_id), **order.to_item()}
         try:
             self._transact("refunds.record_order", {"Put": {"Item": item, "ConditionExpression": _ABSENT}})
-        except RefusedError:
+        except TransactionRefusedError:
             known = self.get_order(order.order_id)
             if known is None or not order.same_facts(known):
                 raise OrderDiffersError(order.order_id) from None
@@ -82,7 +83,7 @@ class Ledger(LedgerPlumbing):
                 writes.append(self._commitment(order, action.amount_minor))
             try:
                 self._transact("refunds.decide", *writes)
-            except RefusedError as refused:
+            except TransactionRefusedError as refused:
                 if 0 in refused.places:
                     return self._decided_before(action)
                 order = self.get_order(action.order_id) or order
@@ -143,7 +144,7 @@ class Ledger(LedgerPlumbing):
         put = {"Put": {"Item": item, "ConditionExpression": _ABSENT}}
         try:
             self._transact("refunds.create_refund", put, self._closing(action, "refunded", at))
-        except RefusedError:
+        except TransactionRefusedError:
             known = self.get_refund(action.request_id)
             if known is None:
                 raise NotApprovedError(action.request_id) from None
@@ -159,7 +160,7 @@ class Ledger(LedgerPlumbing):
             writes.append(self._return(action))
         try:
             self._transact("refunds.close_failed", *writes)
-        except RefusedError as refused:
+        except TransactionRefusedError as refused:
             # Closed by somebody before, and its commitment returned with it.
             if 0 not in refused.places:
                 raise

@@ -9,9 +9,10 @@ from boto3.dynamodb.conditions import Attr, Key
 from botocore.exceptions import ClientError
 
 from functions.crash_points import crossing
+from functions.transactions import refused_by_condition
 from functions.uploads.keys import open_address
 from functions.uploads.model import Announcement, OpenUpload, Progress
-from functions.uploads.plumbing import ItemsTable, refused_by_condition
+from functions.uploads.plumbing import ItemsTable
 
 
 class OpenTable(ItemsTable):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -12,25 +11,13 @@ from botocore.exceptions import ClientError
 
 from functions.clock import Clock, wall_clock
 from functions.crash_points import crossing
+from functions.transactions import TransactionRefusedError, refused_by_condition, until_alone
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
 
 _TRANSACTION_TRIES = 6
 _OUTLIVES_META_DAYS = 30
-
-
-class TransactionRefusedError(Exception):
-    """Conditions of a transaction did not hold; `places` are the positions of those writes, from 0."""
-
-    def __init__(self, places: frozenset[int]) -> None:
-        super().__init__("a transaction's condition did not hold; nothing was written")
-        self.places = places
-
-
-def refused_by_condition(error: ClientError) -> bool:
-    """Whether DynamoDB refused a write because its condition did not hold."""
-    return error.response["Error"]["Code"] == "ConditionalCheckFailedException"
 
 
 class ItemsTable:
@@ -149,25 +136,13 @@ class ItemsTable:
         }
 
     def _transact(self, operation: str, *writes: dict[str, dict[str, Any]]) -> None:
-        """Raises TransactionRefusedError. boto3 gives it a token, so a repeat after a lost response is the same one."""
+        """All of the writes or none. Raises TransactionRefusedError."""
         items: list[Any] = [
             {kind: {"TableName": self._name, **request}} for write in writes for kind, request in write.items()
         ]
-        for attempt in range(_TRANSACTION_TRIES):
-            try:
-                with crossing(operation):
-                    self._client.transact_write_items(TransactItems=items)
-            except self._client.exceptions.TransactionCanceledException as error:
-                reasons = [reason.get("Code", "None") for reason in error.response.get("CancellationReasons", [])]
-                if "ConditionalCheckFailed" in reasons:
-                    places = frozenset(n for n, code in enumerate(reasons) if code == "ConditionalCheckFailed")
-                    raise TransactionRefusedError(places) from None
-                # Another transaction is at work on the same items, and boto3 does not repeat this one by itself.
-                if set(reasons) - {"None"} != {"TransactionConflict"} or attempt == _TRANSACTION_TRIES - 1:
-                    raise
-                self._sleep(random.uniform(0, 0.05 * 2**attempt))
-            else:
-                return
+        for attempt in until_alone(_TRANSACTION_TRIES, self._sleep):
+            with attempt, crossing(operation):
+                self._client.transact_write_items(TransactItems=items)
 
     def _try_transact(self, operation: str, *writes: dict[str, dict[str, Any]]) -> bool:
         """False: a condition did not hold, and nothing was written."""

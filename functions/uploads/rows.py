@@ -17,9 +17,10 @@ from botocore.exceptions import ClientError
 
 from functions.batch_get import batch_get
 from functions.crash_points import crossing
+from functions.transactions import refused_by_condition
 from functions.uploads.keys import META, SHARDS, row_address, shard_pk
 from functions.uploads.model import ATTENTION, ATTENTION_INDEX, AttentionRow, RowItem
-from functions.uploads.plumbing import ItemsTable, refused_by_condition
+from functions.uploads.plumbing import ItemsTable
 
 _MERGED_PAGE = 500
 """Items a page while merging: 16 whole pages of 1 MB would be some 100 MB of Python objects."""

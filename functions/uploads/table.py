@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
+from functions.transactions import TransactionRefusedError
 from functions.uploads.budget import BudgetTable, Ceilings
 from functions.uploads.keys import meta_address, object_address, open_address
 from functions.uploads.model import Announcement, Finished, OpenUpload, Upload
 from functions.uploads.objects import UNSETTLED_EXPRESSION, ObjectsTable
 from functions.uploads.open import OpenTable
-from functions.uploads.plumbing import TransactionRefusedError
 from functions.uploads.rows import RowsTable
 
 AdmitResult = Literal["admitted", "exists", "over_budget"]
