@@ -17,8 +17,8 @@ ORDERED_RERUN = "operator_rerun"
 class Resolver:
     """Moves of the table that need a person or a proof. Each raises MoveRefusedError where it does not exist now.
 
-    A decision is about the record that was looked at: given that record instead of its id, it is refused once anybody
-    moved on, and so never settles an attempt that nobody has looked at.
+    A decision is about the record that was looked at: it is refused once anybody moved on, and so never settles an
+    attempt that nobody has looked at.
     """
 
     def __init__(self, table: EffectTable, *, retention_days: int | None, clock: Clock = wall_clock) -> None:
@@ -26,51 +26,40 @@ class Resolver:
         self._retention_days = retention_days
         self._clock = clock
 
-    def order_attempt(self, effect: str | EffectRecord, *, actor: str, reason: str) -> EffectRecord:
+    def order_attempt(self, seen: EffectRecord, *, actor: str, reason: str) -> EffectRecord:
         """Allow one more attempt at an unknown effect: it may be billed a second time."""
-        seen = self._seen(effect)
         changes: dict[str, object] = {"ordered_attempts": seen.ordered_attempts + 1}
         return self._resolve(seen, Event.ORDER_ATTEMPT, changes, actor=actor, reason=reason)
 
     def prove_happened(
-        self, effect: str | EffectRecord, *, actor: str, reason: str, outcome: Outcome | None = None
+        self, seen: EffectRecord, *, actor: str, reason: str, outcome: Outcome | None = None
     ) -> EffectRecord:
         """The unknown effect happened: store its outcome, or, when only the bill proves it, that the answer is lost."""
-        seen = self._seen(effect)
         # What was asked of which model is known, and all that is left to audit.
         asked = seen.outcome.audit if seen.outcome else {}
         known = outcome or Outcome.failed(ANSWER_LOST, paid=True, **asked)
         return self._resolve(seen, Event.PROVE_HAPPENED, self._done(known), actor=actor, reason=reason)
 
-    def prove_none_happened(self, effect: str | EffectRecord, *, actor: str, reason: str) -> EffectRecord:
+    def prove_none_happened(self, seen: EffectRecord, *, actor: str, reason: str) -> EffectRecord:
         """None of the unknown attempts happened: nothing was billed, and the effect may run again."""
-        seen = self.prove_absent(effect, actor=actor, reason=reason)
+        seen = self.prove_absent(seen, actor=actor, reason=reason)
         while seen.state is State.UNKNOWN:
             seen = self.prove_absent(seen, actor=actor, reason=reason)
         return seen
 
-    def prove_absent(self, effect: str | EffectRecord, *, actor: str, reason: str) -> EffectRecord:
+    def prove_absent(self, seen: EffectRecord, *, actor: str, reason: str) -> EffectRecord:
         """The unknown attempt did not happen. If it was the only one, nothing was billed and the effect may run again;
         of several, the others stay unknown.
         """
-        seen = self._seen(effect)
         if seen.paid_attempts > 1:
             return self._resolve(seen, Event.PROVE_ONE_ABSENT, {}, actor=actor, reason=reason)
         changes: dict[str, object] = {"outcome": Outcome.released(PROVEN_ABSENT)}
         return self._resolve(seen, Event.PROVE_ABSENT, changes, actor=actor, reason=reason)
 
-    def rerun(self, effect: str | EffectRecord, *, actor: str, reason: str) -> EffectRecord:
+    def rerun(self, seen: EffectRecord, *, actor: str, reason: str) -> EffectRecord:
         """Let a failure that was never billed run again."""
         changes: dict[str, object] = {"outcome": Outcome.released(ORDERED_RERUN)}
-        return self._resolve(
-            self._seen(effect), Event.RERUN, changes, actor=actor, reason=reason, remove=("expiration",)
-        )
-
-    def _seen(self, effect: str | EffectRecord) -> EffectRecord:
-        seen = self._table.read(effect) if isinstance(effect, str) else effect
-        if seen is None:
-            raise MoveRefusedError("there is no record of this key; nothing was changed")
-        return seen
+        return self._resolve(seen, Event.RERUN, changes, actor=actor, reason=reason, remove=("expiration",))
 
     def _resolve(
         self,

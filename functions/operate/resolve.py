@@ -17,16 +17,12 @@ from functions.effects.resolve import Resolver
 from functions.effects.states import State
 from functions.effects.table import EffectTable
 from functions.intake.pipeline import Pipeline
-from functions.operate.approve import find
-from functions.operate.errors import Contended, MovedOn
+from functions.operate.errors import MovedOn
+from functions.operate.opening import Opening
 from functions.operate.resolve_plans import Decision, ResolvePlan, ResolvePlans
 from functions.operate.unknown import UnknownRow
-from functions.uploads.budget import budget_day
-from functions.uploads.model import Upload
 from functions.uploads.sweeps import SweepsTable
 from functions.uploads.table import UploadsTable
-
-_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -62,7 +58,7 @@ class Resolve:
         self._sweeps = sweeps
         self._effects = effects
         self._resolver = resolver
-        self._clock = clock
+        self._opening = Opening(table, clock)
 
     def carry_out(self, plan: ResolvePlan, *, actor: str, reason: str) -> Resolved:
         """Decide as planned; `actor` and `reason` are kept in every record that is moved.
@@ -71,7 +67,7 @@ class Resolve:
         Contended, and what DynamoDB raises; the same order goes on from there.
         """
         upload_id = plan.upload.upload_id
-        extended = plan.asks_again and self._extend(upload_id, plan.worst_case_microusd, actor)
+        extended = plan.asks_again and self._opening.extend(upload_id, plan.worst_case_microusd, actor)
 
         def settle(row: UnknownRow) -> EffectRecord | None:
             return self._settle_and_open(row, plan, actor, reason)
@@ -87,7 +83,7 @@ class Resolve:
                     prices[row.effect_id] = self.plans.price(row, record) if plan.asks_again else 0
         reserved = sum(prices.values())
         if opened:
-            self._open_upload(upload_id, reserved, actor, extended=extended)
+            self._opening.open(upload_id, reserved, actor, extended=extended)
         reach("operate.look_up_now.before")
         self._sweeps.begin_anew("attention")
         reach("operate.look_up_now.after")
@@ -133,39 +129,3 @@ class Resolve:
             return moved if moved is not None and self.plans.is_decided(moved, decision) else None
         reach("operate.settle.after")
         return record
-
-    def _extend(self, upload_id: str, microusd: int, actor: str) -> bool:
-        """Of an upload that is not done, reserve before any of its rows can be asked again. False: it is done."""
-        for _ in range(_TRIES):
-            upload = find(self._table, upload_id)
-            if upload.state == "done":
-                return False
-            if self._reserved(upload, microusd, actor):
-                return True
-        raise Contended(upload_id)
-
-    def _open_upload(self, upload_id: str, microusd: int, actor: str, *, extended: bool) -> None:
-        """Open an upload that is done; the rows of one that runs are published by its sweep, or as it is resumed."""
-        for _ in range(_TRIES):
-            upload = find(self._table, upload_id)
-            if upload.state == "done":
-                # Refused where another order opens it: then its pass, or the sweep behind it, takes these rows along.
-                settled = self._reopened(upload, microusd, actor)
-            else:
-                settled = extended or self._reserved(upload, microusd, actor)
-            if settled:
-                return
-        raise Contended(upload_id)
-
-    def _reserved(self, upload: Upload, microusd: int, actor: str) -> bool:
-        reach("operate.extend.before")
-        extended = self._table.extend(upload, actor=actor, day=budget_day(self._clock()), reserve_microusd=microusd)
-        reach("operate.extend.after")
-        return extended
-
-    def _reopened(self, upload: Upload, microusd: int, actor: str) -> bool:
-        reach("operate.reopen.before")
-        day = budget_day(self._clock()) if microusd else ""
-        reopened = self._table.reopen(upload, actor=actor, day=day, reserve_microusd=microusd, publish=True)
-        reach("operate.reopen.after")
-        return reopened

@@ -22,7 +22,7 @@ from functions.intake.pricing import Pricing
 from functions.intake.questions import Question, Questions, batches
 from functions.operate.approve import find
 from functions.operate.errors import NotDone, NothingToRetry
-from functions.uploads.budget import budget_day
+from functions.operate.opening import Opening
 from functions.uploads.model import RowItem, Upload
 from functions.uploads.table import UploadsTable
 
@@ -66,13 +66,13 @@ class Retry:
         self._resolver = resolver
         self._open_source = open_source
         self._max_paid_attempts = max_paid_attempts
-        self._clock = clock
+        self._opening = Opening(table, clock)
 
     def retry(self, upload_id: str, *, actor: str, reason: str = "") -> Retried:
         """Open the upload again for its retryable failures. The next tick has them published. `actor` and `reason` are
         kept in every record that is moved.
 
-        Raises UnknownUpload, NotDone or NothingToRetry, and what S3 and DynamoDB raise.
+        Raises UnknownUpload, NotDone, NothingToRetry or Contended, and what S3 and DynamoDB raise.
         """
         upload = find(self._table, upload_id)
         if upload.state != "done":
@@ -90,7 +90,8 @@ class Retry:
                     pricing.add([question], {record.id: record} if record else {})
         if not rows:
             raise NothingToRetry(upload_id)
-        self._open_upload(upload, pricing.worst_case_microusd, actor)
+        # Another order may have opened it meanwhile, for other rows: these are then reserved for beside them.
+        self._opening.open(upload_id, pricing.worst_case_microusd, actor)
         return Retried(upload_id, rows, pricing.known, pricing.worst_case_microusd)
 
     def _rows(self, upload: Upload, task: Task) -> Iterator[_Row]:
@@ -116,21 +117,10 @@ class Retry:
         if not _is_retryable(record):
             return record
         try:
-            return self._resolver.rerun(record.id, actor=actor, reason=reason)
+            return self._resolver.rerun(record, actor=actor, reason=reason)
         except MoveRefusedError:
             # Another row of this key, another order, or a delivery was faster: what came of it holds.
             return self._effects.read(record.id)
-
-    def _open_upload(self, upload: Upload, reserve_microusd: int, actor: str) -> None:
-        opened = self._table.reopen(
-            upload,
-            actor=actor,
-            day=budget_day(self._clock()) if reserve_microusd else "",
-            reserve_microusd=reserve_microusd,
-            publish=True,
-        )
-        if not opened:
-            raise NotDone(upload.upload_id, find(self._table, upload.upload_id).state)
 
 
 def _is_to_retry(result: RowResult) -> bool:

@@ -150,7 +150,11 @@ def operator(order: str, name: str = "ada") -> Program:
     """A person or the reconciler, by one method of the `Resolver`."""
 
     def resolve(outside: Outside) -> Told:
-        resolver = Resolver(EffectTable(table(outside)), retention_days=RETENTION_DAYS, clock=outside.clock)
-        return told(getattr(resolver, order)(KEY, actor=name, reason="a reason"))
+        effects = EffectTable(table(outside))
+        seen = effects.read(KEY)
+        if seen is None:
+            return told(None)
+        resolver = Resolver(effects, retention_days=RETENTION_DAYS, clock=outside.clock)
+        return told(getattr(resolver, order)(seen, actor=name, reason="a reason"))
 
     return lambda outside: _or_error(lambda: resolve(outside))

@@ -149,9 +149,9 @@ def proven() -> Service:
 def prove(world: Service) -> None:
     answer = Outcome.succeeded({"label": "warm", "cost_microusd": 70}, model="m", request_id="req_9")
     try:
-        world.workers.resolver(world.between).prove_happened(
-            effect_id("Emil"), actor="ada", reason="in the log", outcome=answer
-        )
+        seen = world.workers.effects().read(effect_id("Emil"))
+        assert seen is not None
+        world.workers.resolver(world.between).prove_happened(seen, actor="ada", reason="in the log", outcome=answer)
     except MoveRefusedError:
         # Another operator has proven it.
         return

@@ -35,15 +35,15 @@ def in_doubt(bench: Bench, times: int = 1) -> None:
 
 
 def order(bench: Bench) -> None:
-    bench.resolver.order_attempt("t:k", actor="ada", reason="r")
+    bench.resolver.order_attempt(bench.read(), actor="ada", reason="r")
 
 
 def happened(bench: Bench) -> None:
-    bench.resolver.prove_happened("t:k", actor="ada", reason="r", outcome=COLD)
+    bench.resolver.prove_happened(bench.read(), actor="ada", reason="r", outcome=COLD)
 
 
 def absent(bench: Bench) -> None:
-    bench.resolver.prove_absent("t:k", actor="ada", reason="r")
+    bench.resolver.prove_absent(bench.read(), actor="ada", reason="r")
 
 
 @pytest.mark.parametrize("side", SIDES)

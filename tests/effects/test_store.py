@@ -122,16 +122,16 @@ def test_a_failure_after_an_unknown_attempt_is_not_rerun_as_unbilled(table: Any,
     assert record is not None
     assert (record.state, record.paid_attempts) == (State.DONE, 1)
     with pytest.raises(MoveRefusedError):
-        bench.resolver.rerun("t:k", actor="ada", reason="r")
+        bench.resolver.rerun(bench.read(), actor="ada", reason="r")
 
 
 def test_of_two_unknown_attempts_a_proof_takes_one_away(table: Any, clock: MovableClock) -> None:
     bench = Bench(table, clock, max_paid_attempts=2)
     for _ in range(2):
         bench.call(lambda: Outcome.unknown("llm_timeout"))
-    once = bench.resolver.prove_absent("t:k", actor="ada", reason="not on the bill")
+    once = bench.resolver.prove_absent(bench.read(), actor="ada", reason="not on the bill")
     assert (once.state, once.paid_attempts) == (State.UNKNOWN, 1)
-    twice = bench.resolver.prove_absent("t:k", actor="ada", reason="not on the bill")
+    twice = bench.resolver.prove_absent(bench.read(), actor="ada", reason="not on the bill")
     assert (twice.state, twice.paid_attempts) == (State.RELEASED, 0)
 
 

@@ -76,7 +76,7 @@ def test_a_doubt_tells_what_it_may_have_cost_and_what_an_operator_decided(w: Ser
     w.reply = lambda request: NoAnswer("timed_out")
     upload = w.done(csv(1))
     Resolver(EffectTable(w.idempotency), retention_days=1, clock=w.clock).order_attempt(
-        w.effect_id(upload, 1), actor="ada", reason="the provider has no trace of it"
+        w.record(upload, 1), actor="ada", reason="the provider has no trace of it"
     )
     told = row_of(w, upload, 1)
     assert (told.state, told.outcome, told.reason) == ("UNKNOWN", "unknown", "llm_timeout_outcome_unknown")

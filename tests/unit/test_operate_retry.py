@@ -19,7 +19,7 @@ from tests.unit.classify_world import refused, said
 from tests.unit.intake_world import csv
 from tests.unit.operate_world import OVERLOADED, Service, by_person, service
 
-CALLS = ("effects.rerun", "uploads.reopen_row", "uploads.reopen")
+CALLS = ("effects.rerun", "uploads.reopen_row", "operate.reopen", "uploads.reopen")
 POINTS = [f"{call}.{side}" for call in CALLS for side in ("before", "after")]
 
 
@@ -84,7 +84,7 @@ def test_an_order_that_was_cut_off_is_given_again_and_loses_and_doubles_nothing(
     upload = two_overloaded(w)
     with armed(kill_at(point)), pytest.raises(Killed):
         w.retry(upload.upload_id, actor="ada")
-    if point == "uploads.reopen.after":
+    if point in {"uploads.reopen.after", "operate.reopen.after"}:
         with pytest.raises(NotDone):
             w.retry(upload.upload_id, actor="ada")
     else:
@@ -97,16 +97,41 @@ def test_an_order_that_was_cut_off_is_given_again_and_loses_and_doubles_nothing(
     assert w.billed == 4
 
 
-def test_two_operators_at_once_open_it_once(w: Service) -> None:
+def test_two_operators_at_once_open_it_once_and_reserve_for_the_rows_of_both(w: Service) -> None:
     upload, came = two_overloaded(w), list[str]()
 
     def other(point: str) -> None:
-        if point == "uploads.reopen.before" and not came:
+        if point == "uploads.reopen_row.after" and not came:
             came.append("bob")
+            assert w.retry(upload.upload_id, actor="bob").rows == 2
+
+    with armed(other):
+        assert w.retry(upload.upload_id, actor="ada").rows == 2
+    again = w.upload(upload.upload_id)
+    # Both found both rows, and too much is reserved until the upload ends.
+    assert (again.state, again.reserved_microusd) == ("running", 2 * worst_of(upload, 2, 3))
+    w.publish()
+    w.classify()
+    assert sorted(w.asked) == ["p2", "p3"]
+    finished = w.finish(upload.upload_id)
+    assert (finished.rows.classified, w.billed) == (4, 4)
+    assert w.table.get_budget(budget_day(w.now)).committed_microusd == finished.rows.cost_microusd
+
+
+def test_an_upload_that_another_order_opened_is_reserved_for_by_those_whose_rows_came_later(w: Service) -> None:
+    upload = two_overloaded(w)
+
+    def other(point: str) -> None:
+        if point == "operate.reopen.before":
             w.table.reopen(upload, actor="bob", day="", reserve_microusd=0, publish=True)
 
-    with armed(other), pytest.raises(NotDone, match="is running"):
-        w.retry(upload.upload_id, actor="ada")
+    with armed(other):
+        retried = w.retry(upload.upload_id, actor="ada")
+    again = w.upload(upload.upload_id)
+    assert (again.state, again.reserved_microusd) == ("running", retried.worst_case_microusd)
+    w.publish()
+    w.classify()
+    assert (sorted(w.asked), w.finish(upload.upload_id).rows.classified) == (["p2", "p3"], 4)
 
 
 def test_what_another_upload_had_answered_meanwhile_costs_nothing_and_has_no_event(w: Service) -> None:
