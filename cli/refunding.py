@@ -18,7 +18,7 @@ from functions.refunds.closing import Closing
 from functions.refunds.errors import NotApprovedError, RefundError
 from functions.refunds.keys import check_request_id, effect_id
 from functions.refunds.ledger import Ledger
-from functions.refunds.model import Action, Decision, Order, RefundRow
+from functions.refunds.model import Action, Decision, Order, RefundRow, Unreadable
 from functions.refunds.resolve import Resolve, What
 from functions.refunds.standing import Standing, standing_of
 
@@ -133,7 +133,9 @@ class Refunds:
             refund_id=refund_id,
         )
 
-    def _status(self, action: Action) -> RefundStatus:
+    def _status(self, action: Action | Unreadable) -> RefundStatus:
+        if isinstance(action, Unreadable):
+            raise CommandError(f"The ledger's item of the action {action.request_id} cannot be read; mend it by hand.")
         record = self._effects.read(effect_id(action.request_id))
         return RefundStatus(action, record, self._ledger.get_refund(action.request_id))
 

@@ -63,5 +63,10 @@ def action_row(request_id: str) -> dict[str, str]:
     return {"row_id": f"action:{request_id}"}
 
 
+def request_id_of(row_id: str) -> str:
+    """Of an action's row."""
+    return row_id.removeprefix("action:")
+
+
 def refund_row(request_id: str) -> dict[str, str]:
     return {"row_id": f"refund:{request_id}"}

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from boto3.dynamodb.conditions import Key
+from pydantic import ValidationError
 
 from functions.refunds.errors import (
     ExceedsPaidError,
@@ -20,8 +21,8 @@ from functions.refunds.errors import (
     OrderDiffersError,
     UnknownOrderError,
 )
-from functions.refunds.keys import action_row, order_row, refund_row
-from functions.refunds.model import Action, Order, RefundRow, Result
+from functions.refunds.keys import action_row, order_row, refund_row, request_id_of
+from functions.refunds.model import Action, Order, RefundRow, Result, Unreadable
 from functions.refunds.money import money
 from functions.refunds.plumbing import LedgerPlumbing
 from functions.transactions import TransactionRefusedError
@@ -59,10 +60,10 @@ class Ledger(LedgerPlumbing):
         item = self._get("refunds.get_action", action_row(request_id))
         return Action.from_item(item) if item else None
 
-    def open_actions(self) -> Iterator[Action]:
+    def open_actions(self) -> Iterator[Action | Unreadable]:
         """Approved actions that are neither refunded nor finally failed, the oldest first; eventually consistent."""
         found = self._query("refunds.open_actions", IndexName=OPEN_INDEX, KeyConditionExpression=Key("open").eq(_OPEN))
-        return (Action.from_item(item) for item in found)
+        return map(_action_or_not, found)
 
     def decide(self, action: Action) -> Action:
         """Store a decision and, if it is an approval, commit its amount of the order, in one transaction.
@@ -195,6 +196,13 @@ class Ledger(LedgerPlumbing):
                 "ExpressionAttributeValues": {":amount": action.amount_minor},
             }
         }
+
+
+def _action_or_not(item: dict[str, Any]) -> Action | Unreadable:
+    try:
+        return Action.from_item(item)
+    except ValidationError:
+        return Unreadable(request_id_of(str(item["row_id"])))
 
 
 _ABSENT = "attribute_not_exists(row_id)"

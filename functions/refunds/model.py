@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -89,6 +90,13 @@ class Action(LedgerItem):
         """Digest of what is paid, to whom and through whom, 64 hex digits: a repeat of the key must match it."""
         paid = [self.order_id, self.amount_minor, self.currency, self.provider, self.payment]
         return hashlib.sha256(json.dumps(paid, separators=(",", ":")).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An action whose item is not one that this application wrote."""
+
+    request_id: str
 
 
 class RefundRow(LedgerItem):

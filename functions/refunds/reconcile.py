@@ -15,11 +15,12 @@ from functions.refunds.asking import Asking
 from functions.refunds.closing import Closing
 from functions.refunds.keys import effect_id
 from functions.refunds.ledger import Ledger
-from functions.refunds.model import Action
+from functions.refunds.model import Action, Unreadable
 from functions.refunds.refund import Refund
 from functions.refunds.standing import standing_of
 
 ACTOR = "reconciler"
+UNREADABLE = "unreadable_item"
 Verdict = Literal["closed", "found", "run", "waiting", "in_progress", "settling", "cannot_tell", "moved", "error"]
 
 
@@ -35,7 +36,7 @@ class Looked:
     settling     it is unknown, and too early to believe the provider that it has none
     cannot_tell  it is unknown, and the provider does not say (`reason`)
     moved        somebody else settled it meanwhile
-    error        the look failed (`reason`: the exception's type)
+    error        the look failed (`reason`: the exception's type, or that the ledger's item is not readable)
     """
 
     request_id: str
@@ -91,7 +92,9 @@ class Reconciler:
             looked.append(self._guarded_look(action, deadline))
         return Reconciled(tuple(looked), complete=len(looked) == len(actions))
 
-    def _guarded_look(self, action: Action, deadline: float) -> Looked:
+    def _guarded_look(self, action: Action | Unreadable, deadline: float) -> Looked:
+        if isinstance(action, Unreadable):
+            return Looked(action.request_id, "error", UNREADABLE)
         try:
             return self.look(action, deadline=deadline)
         except Exception as error:  # noqa: BLE001 - one action that cannot be looked at does not keep the others waiting

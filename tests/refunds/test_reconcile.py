@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from functions.crash_points import Killed, armed, kill_at
+from functions.refunds.keys import action_row
 from functions.refunds.model import Action
 from functions.refunds.providers.protocol import CannotTell, Reply
+from functions.refunds.reconcile import Looked
 
 from .world import SETTINGS, World
 
@@ -67,6 +69,21 @@ def test_a_look_that_fails_does_not_keep_the_others_from_theirs(world: World) ->
         actions[2].request_id: "cannot_tell",
     }
     assert [each.reason for each in looked if each.verdict == "error"] == ["ZeroDivisionError"]
+
+
+def test_an_item_that_cannot_be_read_is_told_and_does_not_keep_the_others_from_their_look(world: World) -> None:
+    world.order()
+    broken, other = world.approve(100), world.approve(200)
+    world.ledger_table.update_item(
+        Key=action_row(broken.request_id),
+        UpdateExpression="SET amount_minor = :text",
+        ExpressionAttributeValues={":text": "a hundred"},
+    )
+    world.now += SETTINGS.abandoned_s
+    looked = {each.request_id: each for each in world.reconciler.run(deadline=world.now + 900).looked}
+    assert looked[broken.request_id] == Looked(broken.request_id, "error", "unreadable_item")
+    assert looked[other.request_id].status == "done"
+    assert [row["request_id"] for row in world.rows()] == [other.request_id]
 
 
 def test_looks_that_take_a_whole_pass_do_not_keep_the_same_others_waiting_for_ever(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +14,7 @@ import stripe
 from functions.refunds.errors import ProviderMissingError
 from functions.refunds.model import Action
 from functions.refunds.providers.protocol import Absent, CannotTell
+from local.payments.standin import Reply
 
 from .payments import Payments, payments
 from .world import SETTINGS, World
@@ -198,6 +200,37 @@ def test_a_look_tells_none_one_and_what_does_not_fit_apart(world: World) -> None
         assert asked.look_up(doubled) == CannotTell("another_refund_found")
         unreachable = provider.provider(url="http://127.0.0.1:9")
         assert unreachable.look_up(action) == CannotTell("provider_look_up_failed")
+
+
+REFUND = {"id": "re_1", "object": "refund", "amount": 2_000, "currency": "eur", "status": "succeeded"}
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        b"",
+        b"[]",
+        b"<html>",
+        b"\xff",
+        b"7",
+        {},
+        {"object": "list"},
+        {"object": "list", "data": None, "has_more": False},
+        {"object": "list", "data": {}, "has_more": True},
+        {"object": "list", "data": [7], "has_more": False},
+        {"object": "list", "data": [], "has_more": True},
+        {"object": "list", "data": [{**REFUND, "metadata": "text"}], "has_more": False},
+        # The same page for ever.
+        {"object": "list", "data": [{**REFUND, "metadata": {}}] * 100, "has_more": True},
+    ],
+)
+def test_a_list_of_refunds_that_is_none_proves_nothing_absent(
+    world: World, monkeypatch: pytest.MonkeyPatch, answered: Any
+) -> None:
+    body = answered if isinstance(answered, bytes) else json.dumps(answered).encode()
+    with paying(world) as provider:
+        monkeypatch.setattr(provider.standin, "list", lambda _parameters: Reply(200, body))
+        assert isinstance(world.providers["stripe"].look_up(world.approve()), CannotTell)
 
 
 def test_a_library_that_retries_sends_nothing_twice(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

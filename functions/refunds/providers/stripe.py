@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextvars import ContextVar
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,11 +19,11 @@ from functions.paid_http import paid_client
 from functions.refunds.model import Action
 from functions.refunds.providers.protocol import BeforeSend, CannotTell, LookUp, Reply
 from functions.refunds.providers.stripe_amounts import stripe_amount
-from functions.refunds.providers.stripe_answers import Answer, Cause, look_up_of, reply_for, reply_of
+from functions.refunds.providers.stripe_answers import REFERENCE, Answer, Cause, look_up_among, reply_for, reply_of
 from functions.settings import SettingsError
 
-REFERENCE = "request_id"
-"""The metadata of a refund under which our reference stands."""
+MOST_REFUNDS = 1_000
+"""Of one payment; a list that does not end before is not believed."""
 _PAGE = 100
 
 
@@ -71,15 +72,17 @@ class StripeProvider:
         try:
             client = self._client(self._key.get())
             with crossing("refunds.stripe_list"):
-                refunds: list[Mapping[str, Any]] = [
-                    refund.to_dict() for refund in client.v1.refunds.list(params).auto_paging_iter()
-                ]
+                pages = client.v1.refunds.list(params).auto_paging_iter()
+                refunds = [refund.to_dict() for refund in islice(pages, MOST_REFUNDS)]
         except KeyUnavailableError:
             return CannotTell("provider_key_unavailable")
         except stripe.StripeError:
             return CannotTell("provider_look_up_failed")
-        ours = [refund for refund in refunds if (refund.get("metadata") or {}).get(REFERENCE) == action.request_id]
-        return look_up_of(action, ours)
+        except Exception:  # noqa: BLE001 - the library reads a list of another shape with whatever comes of it
+            return CannotTell("provider_look_up_unreadable")
+        if len(refunds) == MOST_REFUNDS:
+            return CannotTell("provider_look_up_unreadable")
+        return look_up_among(action, refunds)
 
     def close(self) -> None:
         """End the thread of the event loop and its connections."""

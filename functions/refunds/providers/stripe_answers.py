@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -22,6 +22,8 @@ Cause = Literal["out_of_time", "not_connected", "timed_out", "connection_lost", 
 """`out_of_time`: not sent, by our own decision. `not_connected`: no connection was made, so nothing was sent.
 All others: sent, or perhaps sent."""
 
+REFERENCE = "request_id"
+"""The metadata of a refund under which our reference stands."""
 _CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _MAX_NAME = 200
 
@@ -130,13 +132,22 @@ def reply_of_refund(body: Mapping[str, Any]) -> Reply:
     return replace(STANDINGS[status], refund_id=name[:_MAX_NAME], standing=status)
 
 
-def look_up_of(action: Action, refunds: list[Mapping[str, Any]]) -> LookUp:
-    """From the refunds of the payment that carry our reference."""
-    if not refunds:
+def look_up_among(action: Action, refunds: Sequence[Mapping[str, Any]]) -> LookUp:
+    """From all refunds of the payment."""
+    carried = [refund.get("metadata") or {} for refund in refunds]
+    if not all(isinstance(each, Mapping) for each in carried):
+        # Whose refund it is cannot be told, so neither can that ours is not there.
+        return CannotTell("unreadable_refund_found")
+    ours = [
+        refund
+        for refund, metadata in zip(refunds, carried, strict=True)
+        if metadata.get(REFERENCE) == action.request_id
+    ]
+    if not ours:
         return Absent()
-    if len(refunds) > 1:
+    if len(ours) > 1:
         return CannotTell("several_refunds_found")
-    [refund] = refunds
+    [refund] = ours
     if not _is_approved(action, refund):
         return CannotTell("another_refund_found")
     reply = reply_of_refund(refund)
