@@ -24,6 +24,8 @@ NO_REGION_SET = f"No AWS Region is set: name it with --region or AWS_REGION, {OR
 NO_CREDENTIALS_SET = f"There are no usable AWS credentials: set AWS_PROFILE or sign in, {OR_ELSE}"
 
 _CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 5}, connect_timeout=5, read_timeout=60)
+# A function may run for 15 minutes; asked again because its answer took long, it would run beside itself.
+_INVOKING = Config(retries={"mode": "standard", "total_max_attempts": 1}, connect_timeout=5, read_timeout=910)
 
 
 class DeployedCloud:
@@ -46,7 +48,8 @@ class DeployedCloud:
 
     def _get(self, kind: str, service: str) -> Any:
         if (kind, service) not in self._made:
-            self._made[kind, service] = getattr(self._session, kind)(service, config=_CONFIG)
+            config = _INVOKING if service == "lambda" else _CONFIG
+            self._made[kind, service] = getattr(self._session, kind)(service, config=config)
         return self._made[kind, service]
 
 

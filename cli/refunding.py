@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from cli.errors import CommandError, NotSoError
 from cli.target import Target
 from functions.effects.record import EffectRecord
@@ -102,30 +104,25 @@ class Refunds:
 
     def run(self, request_id: str) -> dict[str, Any]:
         """The tool's answer about an approved action."""
-        action = self._ledger.get_action(check_request_id(request_id))
-        if action is None:
-            raise NotApprovedError(request_id)
-        return self._invoke("Tool", asdict(action.request))
+        return self._invoke("Tool", asdict(self._action(request_id).request))
 
     def reconcile(self) -> dict[str, Any]:
         """One pass of the deployed reconciler: how many looks ended how."""
         return self._invoke("Reconcile", {})
 
     def status(self, request_id: str) -> RefundStatus:
-        action = self._ledger.get_action(check_request_id(request_id))
-        if action is None:
-            raise NotApprovedError(request_id)
-        return self._status(action)
+        return self._status(self._action(request_id))
 
-    def open(self) -> Iterator[RefundStatus]:
+    def open(self) -> Iterator[RefundStatus | Unreadable]:
         """Approved and neither refunded nor finally failed, the oldest first."""
-        return map(self._status, self._ledger.open_actions())
+        for action in self._ledger.open_actions():
+            yield action if isinstance(action, Unreadable) else self._status(action)
 
     def resolve(self, request_id: str, what: What, *, attempt: int, reason: str, refund_id: str) -> None:
         resolver = Resolver(self._effects, retention_days=None)
         settle = Resolve(self._ledger, self._effects, resolver, Closing(self._ledger))
         settle.resolve(
-            check_request_id(request_id),
+            self._action(request_id).request_id,
             what,
             attempt=attempt,
             actor=self._target.actor,
@@ -133,9 +130,19 @@ class Refunds:
             refund_id=refund_id,
         )
 
-    def _status(self, action: Action | Unreadable) -> RefundStatus:
-        if isinstance(action, Unreadable):
-            raise CommandError(f"The ledger's item of the action {action.request_id} cannot be read; mend it by hand.")
+    def _action(self, request_id: str) -> Action:
+        try:
+            action = self._ledger.get_action(check_request_id(request_id))
+        except ValidationError:
+            raise CommandError(
+                f"The item of the action {request_id} in the ledger is not as it was written; somebody has changed it, "
+                "so compare it with a backup of the table before you mend it by hand."
+            ) from None
+        if action is None:
+            raise NotApprovedError(request_id)
+        return action
+
+    def _status(self, action: Action) -> RefundStatus:
         record = self._effects.read(effect_id(action.request_id))
         return RefundStatus(action, record, self._ledger.get_refund(action.request_id))
 

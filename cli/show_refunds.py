@@ -12,6 +12,7 @@ from rich.text import Text
 
 from cli.refunding import RefundStatus
 from cli.render import print_line
+from functions.refunds.model import Unreadable
 from functions.refunds.money import money
 from functions.text import one_line
 
@@ -48,7 +49,7 @@ def show_refund(console: Console, status: RefundStatus) -> None:
         print_line(console, f"  {line}")
 
 
-def show_open(console: Console, found: Sequence[RefundStatus]) -> None:
+def show_open(console: Console, found: Sequence[RefundStatus | Unreadable]) -> None:
     if not found:
         print_line(console, "No approved refund is open.")
         return
@@ -57,9 +58,11 @@ def show_open(console: Console, found: Sequence[RefundStatus]) -> None:
         table.add_column(name, no_wrap=True)
     table.add_column("order", overflow="fold")
     for each in found:
-        action = each.action
-        amount = money(action.amount_minor, action.currency)
-        cells = (action.request_id, each.standing, amount, action.order_id)
+        if isinstance(each, Unreadable):
+            cells: tuple[str, ...] = (each.request_id, each.standing, "", "")
+        else:
+            action = each.action
+            cells = (action.request_id, each.standing, money(action.amount_minor, action.currency), action.order_id)
         table.add_row(*(Text(cell) for cell in cells))
     console.print(table)
 

@@ -97,6 +97,10 @@ class Unreadable:
     """An action whose item is not one that this application wrote."""
 
     request_id: str
+    standing: Literal["unreadable"] = "unreadable"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"request_id": self.request_id, "standing": self.standing}
 
 
 class RefundRow(LedgerItem):

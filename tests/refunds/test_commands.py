@@ -16,6 +16,7 @@ from cli.main import app
 from cli.target import Target
 from functions.refunds.approval import Wanted
 from functions.refunds.errors import RefundError
+from functions.refunds.keys import action_row
 from functions.refunds.request import RefundRequest
 
 from .payments import payments
@@ -151,6 +152,22 @@ def test_a_person_settles_what_the_provider_cannot_tell_and_is_named_in_the_reco
         assert "by arn:ann" in shell.says("status", key)
         assert "not unknown" in shell.refused("resolve", key, "--as", "absent", "--reason", "again", "--yes")
         assert stripe.standin.counts()["refunds"] == 1
+
+
+def test_an_item_that_somebody_broke_is_named_and_hides_no_other(shell: Shell, world: World) -> None:
+    shell.says("order", "A-1", 10_000, "EUR")
+    broken, other = shell.approve("A-1", 100, "EUR"), shell.approve("A-1", 200, "EUR")
+    world.ledger_table.update_item(
+        Key=action_row(broken),
+        UpdateExpression="SET amount_minor = :text",
+        ExpressionAttributeValues={":text": "a hundred"},
+    )
+    told = {each["request_id"]: each["standing"] for each in json.loads(shell.says("list", "--json"))["open"]}
+    assert told == {broken: "unreadable", other: "not_started"}
+    assert all(text in shell.says("list") for text in (broken, "unreadable", other))
+    for command in (("status", broken), ("run", broken), ("resolve", broken, "--as", "absent", "--reason", "r")):
+        assert "is not as it was written" in shell.refused(*command, code=2)
+    assert "2.00 EUR" in shell.says("run", other)
 
 
 def test_what_was_denied_is_neither_run_nor_started_nor_served(shell: Shell, world: World) -> None:
