@@ -9,8 +9,10 @@ repeat of the command repairs one that was killed); what comes of it reaches eve
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
+
+from aws_lambda_powertools import Logger
 
 from functions.classify.task import Task
 from functions.clock import Clock
@@ -25,6 +27,7 @@ from functions.uploads.sweeps import SweepsTable
 from functions.uploads.table import UploadsTable
 from functions.uploads.terminal import RowIdentity, terminal_row
 
+logger = Logger(service="finish", child=True)
 ACTOR = "sweep"
 MOST_CHANGES = 20_000
 """Changed rows that one tick takes on; it holds them in memory. Further ones are found by a later tick."""
@@ -41,13 +44,16 @@ class Attention:
         effects: EffectTable,
         max_paid_attempts: int,
         tick_s: float,
+        is_source_kept: Callable[[Upload], bool],
         clock: Clock,
     ) -> None:
+        """`is_source_kept`: whether the object version that an upload was read from is still there."""
         self._table = table
         self._sweeps = sweeps
         self._effects = effects
         self._max_paid_attempts = max_paid_attempts
         self._tick_s = tick_s
+        self._is_source_kept = is_source_kept
         self._clock = clock
         self._tasks: dict[str, str] = {}
         self._changed: dict[str, list[AttentionRow]] = defaultdict(list)
@@ -68,7 +74,7 @@ class Attention:
             full = sum(map(len, self._changed.values())) >= MOST_CHANGES
             if not start or full or self._clock() >= until:
                 break
-        reopened = [opened for upload_id in self._changed if (opened := self._reopen(upload_id, still_open))]
+        reopened = [opened for upload_id in list(self._changed) if (opened := self._reopen(upload_id, still_open))]
         now = int(self._clock())
         pause_s = 0.0 if start else pause_before_next_attention(rows_seen, self._tick_s) - self._tick_s / 2
         position = {"start": start, "rows": rows_seen} if start else {}
@@ -76,7 +82,8 @@ class Attention:
         return reopened
 
     def replace(self, upload: Upload) -> int:
-        """Put the later outcomes of keys into the rows of an upload that were found; how many. Needs its look."""
+        """Put the later outcomes of keys into the rows of an upload that were found; how many. Needs its look where
+        the upload is open."""
         return sum(self._replace(upload, seen) for seen in self._changed.pop(upload.upload_id, ()))
 
     def _page(self, start: dict[str, Any]) -> tuple[list[AttentionRow], dict[str, Any]]:
@@ -112,6 +119,11 @@ class Attention:
             return None
         upload = self._table.get_upload(upload_id)
         if upload is None or upload.state != "done" or not any(map(self._is_ended, self._changed[upload_id])):
+            return None
+        if not upload.keeps_its_rows(self._clock()) or not self._is_source_kept(upload):
+            # Its results cannot be made anew, so it is not opened: it could never end. The rows alone follow.
+            replaced = self.replace(upload)
+            logger.info("rows replaced, results left as they are", upload_id=upload_id, rows=replaced)
             return None
         day = budget_day(self._clock())
         opened = self._table.reopen(upload, actor=ACTOR, day=day, reserve_microusd=0, publish=False)

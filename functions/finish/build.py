@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from functions.clock import Clock, wall_clock
@@ -16,7 +17,7 @@ from functions.finish.complete import Completion
 from functions.finish.look import Look, Pace
 from functions.finish.lost_objects import LostObjects
 from functions.finish.settling import Settling
-from functions.finish.storage import source_of
+from functions.finish.storage import has_source, source_of
 from functions.finish.sweep import Sweep
 from functions.finish.tick import RESERVE_S, Tick
 from functions.finish.work_queue import WorkQueue
@@ -68,6 +69,7 @@ def build_tick(
         effects=effects,
         max_paid_attempts=settings.max_paid_attempts,
         tick_s=settings.tick_s,
+        is_source_kept=partial(has_source, clients.s3),
         clock=clock,
     )
     look = Look(

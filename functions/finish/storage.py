@@ -33,6 +33,22 @@ def source_of(s3: S3Client) -> OpenSource:
     return open_source
 
 
+def has_source(s3: S3Client, upload: Upload) -> bool:
+    """Whether the version that was admitted is still there. By listing: without the permission to list a bucket, S3
+    answers a look at one object that is gone as one that is forbidden."""
+    position: dict[str, str] = {}
+    while True:
+        with crossing("finish.find_version"):
+            page = s3.list_object_versions(Bucket=upload.bucket, Prefix=upload.object_key, **position)  # type: ignore[arg-type]
+        versions = {(each["Key"], each["VersionId"]) for each in page.get("Versions", ())}
+        if (upload.object_key, upload.version_id) in versions:
+            return True
+        # By key, so that the name's own versions come before those of longer names.
+        if not page["IsTruncated"] or page["NextKeyMarker"] != upload.object_key:
+            return False
+        position = {"KeyMarker": page["NextKeyMarker"], "VersionIdMarker": page["NextVersionIdMarker"]}
+
+
 def results_key(upload: Upload) -> str:
     """The results carry the uploaded file's name, so that a download is recognised; every revision has the same key."""
     name = upload.object_key.rpartition("/")[2]

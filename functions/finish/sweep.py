@@ -46,7 +46,14 @@ class _Sweeping:
     counted: Counter[str] = field(default_factory=Counter)
 
     def walk(self, *, ended: bool = False) -> Walk:
-        return Walk(generation=self.upload.generation, position=self.position, mode=self.mode, ended=ended)
+        upload = self.upload
+        return Walk(
+            generation=upload.generation,
+            resumes=upload.resumes,
+            position=self.position,
+            mode=self.mode,
+            ended=ended,
+        )
 
 
 class Sweep:
@@ -85,8 +92,9 @@ class Sweep:
         `quiet`: the queue has long been empty. Only then may a row be given up: elsewhere it may only be waiting.
         """
         if walk is None:
-            gives_up = quiet and upload.sweeps >= self._max_sweeps
-            walk = Walk(generation=upload.generation, mode="gives_up" if gives_up else "settles")
+            gives_up = quiet and not self._may_publish(upload)
+            mode: WalkMode = "gives_up" if gives_up else "settles"
+            walk = Walk(generation=upload.generation, resumes=upload.resumes, mode=mode)
         task = Task.from_json(upload.task)
         run = _Sweeping(upload, task, Packer(self._bus_arn), walk.mode, walk.position)
         rows = open_questions(upload, task, self._open_source, self._table, behind=walk.position)
@@ -106,6 +114,8 @@ class Sweep:
 
     def _batch(self, run: _Sweeping, questions: list[Question]) -> bool:
         """False: the upload stopped."""
+        if run.mode == "gives_up" and not self._is_as_seen(run.upload):
+            return False
         records = self._settling.look_up(questions)
         return all(self._row(run, question, records.get(question.effect_id)) for question in questions)
 
@@ -123,7 +133,7 @@ class Sweep:
 
     def _publish_again(self, run: _Sweeping, question: Question) -> bool:
         if run.mode == "settles":
-            if run.upload.sweeps >= self._max_sweeps:
+            if not self._may_publish(run.upload):
                 return True
             if not self._begin_pass(run, question):
                 return False
@@ -139,9 +149,20 @@ class Sweep:
         self._note(run, ended=False)
         return True
 
+    def _may_publish(self, upload: Upload) -> bool:
+        return upload.sweeps < self._max_sweeps and upload.keeps_its_rows(self._clock())
+
+    def _is_as_seen(self, seen: Upload) -> bool:
+        """Whether it runs, and no operator has ordered anything since."""
+        now = self._table.get_upload(seen.upload_id)
+        return now is not None and (now.state, now.generation, now.resumes) == (
+            "running",
+            seen.generation,
+            seen.resumes,
+        )
+
     def _send(self, run: _Sweeping, entries: Sequence[Entry]) -> bool:
-        now = self._table.get_upload(run.upload.upload_id)
-        if now is None or now.state != "running" or now.generation != run.upload.generation:
+        if not self._is_as_seen(run.upload):
             return False
         self._publisher.publish(entries)
         run.position = row_number_of(entries[-1])

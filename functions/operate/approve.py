@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from functions.clock import Clock, wall_clock
-from functions.operate.errors import NotWaiting, UnknownUpload
+from functions.operate.errors import NotWaiting, TooOld, UnknownUpload
 from functions.uploads.budget import budget_day
 from functions.uploads.model import Counts, Upload
 from functions.uploads.table import UploadsTable
@@ -46,14 +46,22 @@ def find(table: UploadsTable, upload_id: str) -> Upload:
     return upload
 
 
+def refuse_too_old(upload: Upload, now: float) -> None:
+    """Before any order that has rows published. Raises TooOld."""
+    if not upload.keeps_its_rows(now):
+        raise TooOld(upload.upload_id)
+
+
 def approve(table: UploadsTable, upload_id: str, *, actor: str, clock: Clock = wall_clock) -> Plan:
     """Let an upload run that waits for approval; its worst case is reserved on today's UTC day, whatever the ceiling.
 
-    Returns the plan that was approved. The next tick has it published. Raises UnknownUpload or NotWaiting.
+    Returns the plan that was approved. The next tick has it published. Raises UnknownUpload, NotWaiting or
+    TooOld.
     """
     upload = find(table, upload_id)
     if upload.state != "needs_approval":
         raise NotWaiting(upload_id, upload.state)
+    refuse_too_old(upload, clock())
     approved = table.approve(upload, actor=actor, day=budget_day(clock()))
     if not approved:
         raise NotWaiting(upload_id, find(table, upload_id).state)

@@ -102,12 +102,23 @@ class MovedOn(OperateError):  # noqa: N818
         )
 
 
+class TooOld(OperateError):  # noqa: N818
+    """An upload whose rows and answers may be deleted by now."""
+
+    def __init__(self, upload_id: str) -> None:
+        super().__init__(
+            f"The upload {upload_id} is so old that answers of its rows are not kept any more, "
+            "so asking again would pay for them again; upload the file anew if you want that."
+        )
+
+
 class Contended(OperateError):  # noqa: N818
     """An upload was changed by others under every try to reserve for it."""
 
     def __init__(self, upload_id: str) -> None:
         super().__init__(
-            f"The upload {upload_id} was changed by others under every try; give the order again, and it goes on."
+            f"The upload {upload_id} was changed by others under every try, or its end is still being told; "
+            "give the order again in a minute, and it goes on."
         )
 
 

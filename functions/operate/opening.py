@@ -23,20 +23,21 @@ class Opening:
         self._table = table
         self._clock = clock
 
-    def extend(self, upload_id: str, microusd: int, actor: str) -> bool:
-        """Of an upload that is not done, reserve before any of its rows can be asked again. False: it is done."""
+    def extend(self, upload_id: str, microusd: int, actor: str) -> int | None:
+        """Of an upload that is not done, reserve before any of its rows can be asked again. Returns the revision that
+        it reserved in; None: it is done."""
         for _ in range(_TRIES):
             upload = find(self._table, upload_id)
             if upload.state == "done":
-                return False
+                return None
             if self._reserved(upload, microusd, actor):
-                return True
+                return upload.revision
         raise Contended(upload_id)
 
-    def open(self, upload_id: str, microusd: int, actor: str, *, extended: bool = False) -> None:
+    def open(self, upload_id: str, microusd: int, actor: str, *, reserved_in: int | None = None) -> None:
         """Open an upload that is done; the rows of one that runs are published by its sweep, or as it is resumed.
 
-        `extended`: what its rows may cost was reserved already if it runs.
+        `reserved_in`: what its rows may cost was reserved already in this revision; its end would have settled that.
         """
         for _ in range(_TRIES):
             upload = find(self._table, upload_id)
@@ -44,7 +45,7 @@ class Opening:
                 # Refused where another order opens it: then its pass, or the sweep behind it, takes these rows along.
                 settled = self._reopened(upload, microusd, actor)
             else:
-                settled = extended or self._reserved(upload, microusd, actor)
+                settled = upload.revision == reserved_in or self._reserved(upload, microusd, actor)
             if settled:
                 return
         raise Contended(upload_id)

@@ -17,6 +17,7 @@ from functions.effects.resolve import Resolver
 from functions.effects.states import State
 from functions.effects.table import EffectTable
 from functions.intake.pipeline import Pipeline
+from functions.operate.approve import refuse_too_old
 from functions.operate.errors import MovedOn
 from functions.operate.opening import Opening
 from functions.operate.resolve_plans import Decision, ResolvePlan, ResolvePlans
@@ -58,16 +59,19 @@ class Resolve:
         self._sweeps = sweeps
         self._effects = effects
         self._resolver = resolver
+        self._clock = clock
         self._opening = Opening(table, clock)
 
     def carry_out(self, plan: ResolvePlan, *, actor: str, reason: str) -> Resolved:
         """Decide as planned; `actor` and `reason` are kept in every record that is moved.
 
         A record that is not as the plan showed it is left alone; raises MovedOn where that is so of all. Raises
-        Contended, and what DynamoDB raises; the same order goes on from there.
+        TooOld, Contended, and what DynamoDB raises; the same order goes on from there.
         """
         upload_id = plan.upload.upload_id
-        extended = plan.asks_again and self._opening.extend(upload_id, plan.worst_case_microusd, actor)
+        if plan.asks_again:
+            refuse_too_old(plan.upload, self._clock())
+        reserved_in = self._opening.extend(upload_id, plan.worst_case_microusd, actor) if plan.asks_again else None
 
         def settle(row: UnknownRow) -> EffectRecord | None:
             return self._settle_and_open(row, plan, actor, reason)
@@ -83,7 +87,7 @@ class Resolve:
                     prices[row.effect_id] = self.plans.price(row, record) if plan.asks_again else 0
         reserved = sum(prices.values())
         if opened:
-            self._opening.open(upload_id, reserved, actor, extended=extended)
+            self._opening.open(upload_id, reserved, actor, reserved_in=reserved_in)
         reach("operate.look_up_now.before")
         self._sweeps.begin_anew("attention")
         reach("operate.look_up_now.after")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from functions.operate.approve import find
+from functions.clock import Clock, wall_clock
+from functions.operate.approve import find, refuse_too_old
 from functions.operate.errors import NotPaused
 from functions.uploads.table import UploadsTable
 
@@ -18,14 +19,15 @@ class Resumed:
     paused_at: int | None
 
 
-def resume(table: UploadsTable, upload_id: str, *, actor: str) -> Resumed:
+def resume(table: UploadsTable, upload_id: str, *, actor: str, clock: Clock = wall_clock) -> Resumed:
     """Let a paused upload go on: a new pass publishes every row that has neither an item nor a stored answer.
 
-    What it costs was reserved when it was admitted. Raises UnknownUpload or NotPaused.
+    What it costs was reserved when it was admitted. Raises UnknownUpload, NotPaused or TooOld.
     """
     upload = find(table, upload_id)
     if upload.state != "paused":
         raise NotPaused(upload_id, upload.state)
+    refuse_too_old(upload, clock())
     resumed = table.resume(upload, actor=actor)
     if not resumed:
         raise NotPaused(upload_id, find(table, upload_id).state)

@@ -20,7 +20,7 @@ from functions.finish.rows import OpenSource, RowResult, read_rows
 from functions.intake.pipeline import Pipeline
 from functions.intake.pricing import Pricing
 from functions.intake.questions import Question, Questions, batches
-from functions.operate.approve import find
+from functions.operate.approve import find, refuse_too_old
 from functions.operate.errors import NotDone, NothingToRetry
 from functions.operate.opening import Opening
 from functions.uploads.model import RowItem, Upload
@@ -66,17 +66,19 @@ class Retry:
         self._resolver = resolver
         self._open_source = open_source
         self._max_paid_attempts = max_paid_attempts
+        self._clock = clock
         self._opening = Opening(table, clock)
 
     def retry(self, upload_id: str, *, actor: str, reason: str = "") -> Retried:
         """Open the upload again for its retryable failures. The next tick has them published. `actor` and `reason` are
         kept in every record that is moved.
 
-        Raises UnknownUpload, NotDone, NothingToRetry or Contended, and what S3 and DynamoDB raise.
+        Raises UnknownUpload, NotDone, TooOld, NothingToRetry or Contended, and what S3 and DynamoDB raise.
         """
         upload = find(self._table, upload_id)
         if upload.state != "done":
             raise NotDone(upload_id, upload.state)
+        refuse_too_old(upload, self._clock())
         task = Task.from_json(upload.task)
         pricing, rows = Pricing(task, self._max_paid_attempts), 0
 

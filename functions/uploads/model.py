@@ -65,7 +65,8 @@ class Upload(_Item):
     results go by them, never by what is deployed later. `checkpoint` is the number of the last record published in
     the current `generation`; `publisher_until` tells how long its publisher is certainly alive or dead by. `resumes`
     counts how often an operator let it go on, `sweeps` the passes of the sweep since then. `reserved_microusd` is
-    committed on `budget_day` (empty: nothing was).
+    committed on `budget_day` (empty: nothing was). From `rows_kept_until` on, items of its rows and records of their
+    keys may be gone (TTL): a row without one may have been answered and paid, so nothing is published any more.
     """
 
     upload_id: str
@@ -101,6 +102,10 @@ class Upload(_Item):
     paused_at: int | None = None
     budget_day: str = ""
     reserved_microusd: int = 0
+    rows_kept_until: int | None = None
+
+    def keeps_its_rows(self, now: float) -> bool:
+        return self.rows_kept_until is None or now < self.rows_kept_until
 
 
 class Finished(_Item):

@@ -49,6 +49,12 @@ class ItemsTable:
             return {}
         return {"expires_at": now + (self._retention_days + _OUTLIVES_META_DAYS) * 86_400}
 
+    def _kept_from(self, created_at: int) -> dict[str, int]:
+        """Until when everything that is written of an upload is certainly there."""
+        if self._retention_days is None:
+            return {}
+        return {"rows_kept_until": created_at + self._retention_days * 86_400}
+
     def _get(self, operation: str, key: dict[str, str], *, consistent: bool = True) -> dict[str, Any] | None:
         with crossing(operation):
             item: dict[str, Any] | None = self._client.get_item(

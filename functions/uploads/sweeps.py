@@ -20,12 +20,14 @@ class Walk(BaseModel):
     """One walk over the rows of an upload without an item, in a generation of its publishing.
 
     Every such row up to `position` was dealt with. `mode`: it only settles what is stored; it publishes rows again,
-    as the generation that it began; or it gives up what has no outcome.
+    as the generation that it began; or it gives up what has no outcome. `resumes` are the upload's: what an operator
+    ordered since is not for a walk that began before.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     generation: int
+    resumes: int = 0
     position: int = 0
     mode: WalkMode = "settles"
     ended: bool = False
@@ -42,8 +44,9 @@ class SweepsTable(ItemsTable):
         walk = Walk.model_validate(item) if item else None
         if walk is None or walk.generation != upload.generation:
             # Only the sweep begins a generation with `sweeps` counted: it was killed before it could note so.
-            return Walk(generation=upload.generation, mode="publishes") if upload.sweeps else None
-        return None if walk.ended else walk
+            begun = Walk(generation=upload.generation, resumes=upload.resumes, mode="publishes")
+            return begun if upload.sweeps else None
+        return None if walk.ended or walk.resumes != upload.resumes else walk
 
     def note_walk(self, upload_id: str, walk: Walk) -> None:
         """Only the tick that holds the upload's look writes it."""

@@ -37,7 +37,7 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
         announcement = _told(upload, "needs_approval") if upload.state == "needs_approval" else None
         opened = OpenUpload(upload_id=upload.upload_id, announcement=announcement).to_item()
         settled = self._update_request({"upload_id": upload.upload_id, "first": True}, UNSETTLED_EXPRESSION)
-        meta = {**meta_address(upload.upload_id), **upload.to_item()}
+        meta = {**meta_address(upload.upload_id), **upload.to_item(), **self._kept_from(upload.created_at)}
         writes: list[dict[str, dict[str, Any]]] = [
             {"Put": {"Item": meta, "ConditionExpression": "attribute_not_exists(pk)"}},
             {"Put": {"Item": {**open_address(upload.upload_id), **opened}}},
@@ -141,7 +141,8 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
         return self._try_transact("uploads.resume", meta, self._look_now(upload.upload_id))
 
     def reopen(self, upload: Upload, *, actor: str, day: str, reserve_microusd: int, publish: bool) -> bool:
-        """Open a finished upload again: rows were reopened or their outcome changed. False: it is not done.
+        """Open a finished upload again: rows were reopened or their outcome changed. False: it is not done, or its end
+        is still to be told, which the next tick does.
 
         `publish`: a new pass publishes rows without an answer; otherwise only its results are made anew.
         """
@@ -162,7 +163,13 @@ class UploadsTable(ObjectsTable, RowsTable, OpenTable, BudgetTable):
         return self._try_transact(
             "uploads.reopen",
             {"Update": {"Key": meta_address(upload.upload_id), **again}},
-            {"Put": {"Item": {**open_address(upload.upload_id), **opened}}},
+            # What is still to be told is never written over.
+            {
+                "Put": {
+                    "Item": {**open_address(upload.upload_id), **opened},
+                    "ConditionExpression": "attribute_not_exists(announcement)",
+                }
+            },
             *([self._reservation(day, reserve_microusd, None)] if reserve_microusd else []),
         )
 

@@ -105,7 +105,7 @@ def paused() -> Service:
 
 
 def let_go_on(world: Service) -> None:
-    resume(world.uploads, only_upload(world), actor="ada")
+    resume(world.uploads, only_upload(world), actor="ada", clock=world.clock)
 
 
 PAUSED = Scenario(paused, {"Ada": "classified hot", "Ben": "classified warm"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from moto import mock_aws
@@ -11,12 +12,14 @@ from functions.crash_points import Killed, armed, kill_at
 from functions.effects.outcomes import Outcome
 from functions.effects.states import State
 from functions.finish.count import pause_before_next_attention
+from functions.uploads.keys import row_address
 from functions.uploads.model import RowItem
-from tests.unit.finish_world import World, a_row
+from tests.unit.finish_world import BUCKET, KEY, START, World, a_row
 
 HOT = Outcome.succeeded({"label": "warm", "cost_microusd": 70}, model="m", request_id="req_5")
 UNKNOWN = Outcome.unknown("llm_timeout_outcome_unknown")
 GIVEN_UP = Outcome.failed("llm_overloaded", paid=False, retryable=True)
+DAY_S = 86_400
 POINTS = [
     *(f"uploads.attention_page.{moment}" for moment in ("before", "after")),
     *(f"uploads.reopen.{moment}" for moment in ("before", "after")),
@@ -47,9 +50,9 @@ def unanswered(world: World, outcome: str = "unknown") -> RowItem:
     )
 
 
-def done_with(world: World, outcome: str = "unknown") -> None:
+def done_with(world: World, outcome: str = "unknown", **changes: Any) -> None:
     """A finished upload, told, whose row 5 has this outcome, which could still change."""
-    world.admit()
+    world.admit(**changes)
     world.end_rows(a_row(1), unanswered(world, outcome), a_row(6))
     world.store(5, *((State.UNKNOWN, UNKNOWN) if outcome == "unknown" else (State.DONE, GIVEN_UP)), paid_attempts=1)
     assert world.tick() == {"finished": 1}
@@ -166,6 +169,33 @@ def test_a_second_tick_at_any_moment_rewrites_the_results_once(world: World, poi
     assert (world.upload().state, world.upload().rows.unknown) == ("done", 0)
     # The other tick may have finished what was opened before its row was replaced; never the other way round.
     assert world.upload().revision <= 3
+
+
+def test_of_an_upload_whose_other_rows_have_expired_the_row_is_replaced_and_nothing_is_asked_again(
+    world: World,
+) -> None:
+    done_with(world, rows_kept_until=START + 10 * DAY_S)
+    for number in (1, 6):
+        world.raw_table.delete_item(Key=row_address("u-1", number))
+    world.now = START + 10 * DAY_S
+    world.store(5, State.DONE, HOT)
+    world.ticks(12)
+    assert world.rows_on_the_bus() == []
+    assert (world.upload().state, world.upload().revision) == ("done", 1)
+    assert world.rows()[5].label == "warm"
+
+
+def test_of_an_upload_whose_file_is_gone_the_row_is_replaced_and_no_tick_fails(world: World) -> None:
+    done_with(world)
+    # Names that begin alike, and other versions, are not the file.
+    for key in (KEY, f"{KEY}.csv", KEY[:-1]):
+        world.s3.put_object(Bucket=BUCKET, Key=key, Body=b"email,name,company\n")
+    world.s3.delete_object(Bucket=BUCKET, Key=KEY, VersionId=world.upload().version_id)
+    world.store(5, State.DONE, HOT)
+    world.ticks(3)
+    assert (world.upload().state, world.upload().revision) == ("done", 1)
+    assert world.rows()[5].label == "warm"
+    assert world.still_open() == []
 
 
 def test_a_round_that_runs_out_of_time_goes_on_behind_where_it_stopped(world: World) -> None:

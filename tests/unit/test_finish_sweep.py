@@ -12,7 +12,8 @@ from functions.effects.outcomes import Outcome
 from functions.effects.states import State
 from functions.uploads.keys import row_event_id
 from functions.uploads.model import Upload
-from tests.unit.finish_world import TASK, World, a_row
+from functions.uploads.sweeps import Walk
+from tests.unit.finish_world import START, TASK, World, a_row
 
 HOT = Outcome.succeeded({"label": "hot", "cost_microusd": 70}, model="m", request_id="req_1")
 UNKNOWN = Outcome.unknown("llm_timeout_outcome_unknown")
@@ -179,3 +180,35 @@ def test_rows_that_are_not_published_yet_are_their_publishers(world: World) -> N
     world.admit(published=False, publisher_until=0, checkpoint=0)
     assert world.ticks(8) == [{"continued": 1}] * 8
     assert world.intake.payloads == [{"continue_upload": "u-1"}] * 8
+
+
+def test_rows_of_an_upload_whose_items_may_have_expired_are_never_published_again(world: World) -> None:
+    world.admit(rows_kept_until=START)
+    world.end_rows(a_row(1))
+    world.until_swept()
+    assert world.rows_on_the_bus() == []
+    assert {row.reason for row in world.rows().values() if row.outcome == "failed"} == {"never_answered"}
+    assert world.rows()[1].outcome == "classified"
+
+
+def test_a_walk_that_gives_up_ends_with_an_operators_order_and_leaves_its_row_to_it(world: World) -> None:
+    upload = world.admit()
+    world.end_rows(a_row(1), a_row(6))
+    world.sweeps.note_walk("u-1", Walk(generation=1, mode="gives_up"))
+    assert world.table.extend(upload, actor="ada", day="2027-01-15", reserve_microusd=5)
+    world.ticks(2)
+    assert 5 not in world.rows()
+
+
+def test_an_operators_order_stops_a_walk_that_is_giving_up(world: World) -> None:
+    upload = world.admit()
+    world.end_rows(a_row(1), a_row(6))
+    world.sweeps.note_walk("u-1", Walk(generation=1, mode="gives_up"))
+
+    def order(reached: str) -> None:
+        if reached == "uploads.unfinished_walk.after":
+            assert world.table.extend(upload, actor="ada", day="2027-01-15", reserve_microusd=5)
+
+    with armed(order):
+        assert world.tick() == {"stopped": 1}
+    assert 5 not in world.rows()

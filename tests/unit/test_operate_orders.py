@@ -116,7 +116,7 @@ def test_a_wrong_key_then_a_right_one_every_row_has_its_label_and_is_paid_for_on
     assert (w.billed, w.queues.dead) == (2, [])
     w.reply = by_person({})
     sent = len(w.bus.sent)
-    assert resume(w.table, upload.upload_id, actor="ada") == Resumed(
+    assert resume(w.table, upload.upload_id, actor="ada", clock=w.clock) == Resumed(
         upload.upload_id, "llm_key_refused", paused.paused_at
     )
     w.publish()
@@ -141,7 +141,7 @@ def test_paused_while_it_was_still_being_published_it_is_published_from_the_star
     w.publish()
     assert (w.upload(upload.upload_id).state, w.bus.calls) == ("paused", 1)
     w.reply = by_person({})
-    resume(w.table, upload.upload_id, actor="ada")
+    resume(w.table, upload.upload_id, actor="ada", clock=w.clock)
     w.publish()
     w.classify()
     assert w.finish(upload.upload_id).rows.classified == 250
@@ -156,7 +156,7 @@ def test_still_the_wrong_key_it_is_paused_again_and_told_again(w: Service) -> No
         [opened] = w.table.open_uploads()
         assert opened.announcement is not None
         assert (w.upload(upload.upload_id).state, opened.announcement.serial) == ("paused", f"paused-{times}")
-        resume(w.table, upload.upload_id, actor="ada")
+        resume(w.table, upload.upload_id, actor="ada", clock=w.clock)
         w.publish()
     assert (w.billed, w.queues.dead, w.rows(upload.upload_id)) == (0, [], [])
 
@@ -167,9 +167,9 @@ def test_a_resumption_that_was_cut_off_was_ordered_or_not(w: Service, point: str
     upload = w.submit(csv(3))
     w.classify()
     with armed(kill_at(point)), pytest.raises(Killed):
-        resume(w.table, upload.upload_id, actor="ada")
+        resume(w.table, upload.upload_id, actor="ada", clock=w.clock)
     if point.endswith("before"):
-        resume(w.table, upload.upload_id, actor="ada")
+        resume(w.table, upload.upload_id, actor="ada", clock=w.clock)
     w.reply = by_person({})
     w.publish()
     w.classify()
@@ -180,7 +180,7 @@ def test_only_what_is_paused_is_resumed(w: Service) -> None:
     upload = w.submit(csv(1))
     before = w.everything()
     with pytest.raises(NotPaused, match=f"The upload {upload.upload_id} is running; only one that is paused can be"):
-        resume(w.table, upload.upload_id, actor="ada")
+        resume(w.table, upload.upload_id, actor="ada", clock=w.clock)
     assert w.everything() == before
 
 

@@ -272,7 +272,7 @@ def test_in_an_upload_that_is_not_done_the_row_is_asked_with_the_rest_and_reserv
     if state == "paused":
         w.ticks(2)
         assert w.asked == []
-        resume(w.table, upload.upload_id, actor="ada")
+        resume(w.table, upload.upload_id, actor="ada", clock=w.clock)
     w.ticks(9)
     done = w.upload(upload.upload_id)
     assert (done.state, end_of(w, upload, 2), w.asked) == ("done", ENDS["rerun"], ["p2"])

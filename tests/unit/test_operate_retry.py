@@ -11,10 +11,13 @@ from functions.classify.prices import worst_case_microusd
 from functions.classify.task import Task
 from functions.crash_points import Killed, armed, kill_at
 from functions.effects.states import State
-from functions.operate.errors import NotDone, NothingToRetry, UnknownUpload
+from functions.operate.approve import approve
+from functions.operate.errors import Contended, NotDone, NothingToRetry, TooOld, UnknownUpload
+from functions.operate.resume import resume
 from functions.operate.retry import Retried
 from functions.uploads.budget import budget_day
-from functions.uploads.model import Upload
+from functions.uploads.keys import meta_address, open_address
+from functions.uploads.model import Announcement, OpenUpload, Upload
 from tests.unit.classify_world import refused, said
 from tests.unit.intake_world import csv
 from tests.unit.operate_world import OVERLOADED, Service, by_person, service
@@ -187,3 +190,36 @@ def test_many_failures_are_opened_beside_each_other_and_all_counted(w: Service) 
     w.classify()
     assert w.finish(upload.upload_id).rows.classified == 130
     assert w.billed == 130
+
+
+def test_what_may_be_deleted_by_now_is_not_asked_again_by_any_order(w: Service) -> None:
+    upload = two_overloaded(w)
+    kept_until = w.upload(upload.upload_id).rows_kept_until
+    assert kept_until == upload.created_at + 400 * 86_400
+    w.now = kept_until
+    before = w.everything()
+    with pytest.raises(TooOld, match="upload the file anew"):
+        w.retry(upload.upload_id, actor="ada")
+    for state, order in (("paused", resume), ("needs_approval", approve)):
+        old = upload.model_copy(update={"upload_id": f"u-{state}", "state": state, "rows_kept_until": kept_until})
+        w.prospects.put_item(Item={**meta_address(old.upload_id), **old.to_item()})
+        with pytest.raises(TooOld):
+            order(w.table, old.upload_id, actor="ada", clock=w.clock)
+        w.prospects.delete_item(Key=meta_address(old.upload_id))
+    assert w.everything() == before
+
+
+def test_an_end_that_is_still_to_be_told_is_not_written_over_by_an_order(w: Service) -> None:
+    upload = two_overloaded(w)
+    w.prospects.put_item(Item={**open_address(upload.upload_id), **to_be_told(upload).to_item()})
+    with pytest.raises(Contended, match="give the order again"):
+        w.retry(upload.upload_id, actor="ada")
+    [seen] = w.table.open_uploads()
+    assert seen == to_be_told(upload)
+    w.ticks(1)
+    assert w.retry(upload.upload_id, actor="ada").rows == 2
+
+
+def to_be_told(upload: Upload) -> OpenUpload:
+    told = Announcement(kind="finished", serial="finished-1", text="Upload is done.")
+    return OpenUpload(upload_id=upload.upload_id, announcement=told)
