@@ -60,8 +60,8 @@ soak: install ## A large file through the local cloud while intake is killed; RO
 faults: install ## The fault matrix: ours and two naive stacks under the same faults on local clouds; ONLY=... PACE=...
 	@$(BIN)/python -m bench.matrix $(if $(ONLY),--only $(ONLY)) $(if $(PACE),--pace $(PACE))
 
-refund-experiment: install ## A refund that is made, then fails, then is run again: the naive tools and ours; RUNS=... ONLY=...
-	@$(BIN)/python -m bench.refund_experiment $(if $(RUNS),--runs $(RUNS)) $(if $(ONLY),--only $(ONLY))
+refund-experiment: install ## A refund that is made, then fails, then is run again: the naive tools and ours; RUNS=... ONLY=... HANDLERS=...
+	@$(BIN)/python -m bench.refund_experiment $(if $(RUNS),--runs $(RUNS)) $(if $(ONLY),--only $(ONLY)) $(if $(HANDLERS),--handlers $(HANDLERS))
 
 costs: install ## docs/costs.md, from counted calls and the price list
 	@$(BIN)/python -m bench.costs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from bench.refund_experiment.requests import Asked
 from bench.refund_experiment.watching import ExperimentError, Watch, scanned
@@ -22,7 +22,12 @@ class OurLedger:
 
     def settle(self, actions: Sequence[Asked]) -> tuple[str, ...]:
         """Passes until none of these is open; returns what is not as a refund that happened once must be."""
-        self._watch.until("every approved action is closed", lambda: self._pass_leaves_none_of(actions))
+        wanted = {asked.request_id for asked in actions}
+        self._watch.until(
+            "every approved action is closed",
+            lambda: self._pass_leaves_none_of(wanted),
+            lambda: len(self._open(wanted)),
+        )
         amiss = []
         for asked in actions:
             request = asked.request
@@ -40,9 +45,11 @@ class OurLedger:
         items = scanned(self._cloud, "RowsTable")
         return Counter(item["request_id"] for item in items if item["row_id"].startswith(_REFUND))
 
-    def _pass_leaves_none_of(self, actions: Sequence[Asked]) -> bool:
-        open_now = {action.request_id for action in self._ledger.open_actions()}
-        if open_now.isdisjoint(asked.request_id for asked in actions):
+    def _open(self, wanted: Set[str]) -> Set[str]:
+        return wanted & {action.request_id for action in self._ledger.open_actions()}
+
+    def _pass_leaves_none_of(self, wanted: Set[str]) -> bool:
+        if not self._open(wanted):
             return True
         self._pass()
         return False

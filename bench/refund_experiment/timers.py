@@ -8,7 +8,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Timers:
     """`hidden_s`: how long a received message is hidden, six timeouts of the function, as AWS advises: with less, a
-    batch that waits for a free handler comes twice before anything failed.
+    batch that waits for a free handler comes twice before anything failed. `patience_s`: how long
+    nothing may move before a run is given up.
 
     A call that pauses still ends within its function's timeout, after everybody stopped waiting for it.
     """
@@ -18,7 +19,7 @@ class Timers:
     waits_s: int = 2
     pause_s: int = 4
     provider_s: int = 2
-    patience_s: float = 1_800.0
+    patience_s: float = 600.0
 
     def __post_init__(self) -> None:
         if not (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bench.refund_experiment.injections import CALLS, QUEUES, Injection
@@ -61,8 +62,10 @@ class Watch:
         Raises ExperimentError.
         """
         if injection.way in QUEUES:
-            self.until(f"the queue of {injection.name} is empty", lambda: self._is_empty(injection.way))
-        left = [asked.request_id for asked in actions]
+            depth = partial(self._depth, injection.way)
+            self.until(f"the queue of {injection.name} is empty", lambda: depth() == 0, progress=depth)
+        # The first that was asked is over first; the end of a list is what it gives up cheaply.
+        left = [asked.request_id for asked in reversed(actions)]
 
         def none_left() -> bool:
             while left and is_over(
@@ -71,21 +74,27 @@ class Watch:
                 left.pop()
             return not left
 
-        self.until(f"the calls of {injection.name} are over", none_left)
+        self.until(f"the calls of {injection.name} are over", none_left, progress=lambda: len(left))
 
-    def until(self, what: str, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + self._timers.patience_s
+    def until(self, what: str, holds: Callable[[], bool], progress: Callable[[], int] = int) -> None:
+        """Wait for it, as long as `progress` changes within the patience. Raises ExperimentError."""
+        seen, deadline = progress(), time.monotonic() + self._timers.patience_s
         while not holds():
-            if time.monotonic() > deadline:
-                raise ExperimentError(f"after {self._timers.patience_s:.0f} s it is still not so that {what}")
+            now = progress()
+            if now != seen:
+                seen, deadline = now, time.monotonic() + self._timers.patience_s
+            elif time.monotonic() > deadline:
+                raise ExperimentError(
+                    f"for {self._timers.patience_s:.0f} s nothing moved, and it is not so that {what}"
+                )
             time.sleep(_LOOK_S)
 
-    def _is_empty(self, way: str) -> bool:
+    def _depth(self, way: str) -> int:
         attributes = self._cloud.client("sqs").get_queue_attributes(
             QueueUrl=self._cloud.outputs[f"{way.title()}QueueUrl"],
             AttributeNames=[f"ApproximateNumberOfMessages{depth}" for depth in _DEPTHS],
         )["Attributes"]
-        return all(int(value) == 0 for value in attributes.values())
+        return sum(map(int, attributes.values()))
 
 
 def is_over(calls: Calls, injection: Injection, expected: int, now: float, timers: Timers) -> bool:
