@@ -5,9 +5,11 @@ What the crash points, schedules and interleavings came to is counted, and said 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from aws_lambda_powertools import Metrics
 from hypothesis import settings
 
 from tests.effects import explored
@@ -26,6 +28,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="ends",
         help="at which arrivals at a crash point a schedule begins: the first and the last, or all of every scenario",
     )
+
+
+@pytest.fixture(autouse=True)
+def _nothing_counted_before() -> Iterator[None]:
+    # Powertools keeps what is counted on the class until it is written, which a test of one part never does.
+    yield
+    Metrics(namespace="Tests", service="tests").clear_metrics()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
