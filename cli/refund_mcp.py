@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
+from botocore.exceptions import BotoCoreError, ClientError
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from mcp import types
@@ -48,7 +49,11 @@ def deployed_tool(cloud: Cloud, output: str) -> Call:
     client, function = cloud.client("lambda"), cloud.outputs[output]
 
     def call(arguments: Mapping[str, Any]) -> dict[str, Any]:
-        answer = client.invoke(FunctionName=function, Payload=json.dumps(dict(arguments)).encode())
+        try:
+            answer = client.invoke(FunctionName=function, Payload=json.dumps(dict(arguments)).encode())
+        except (BotoCoreError, ClientError):
+            # Without its message, which repeats what was sent; whether it arrived is not known either.
+            raise MCPError(types.INTERNAL_ERROR, FAILED) from None
         payload: Any = json.loads(answer["Payload"].read() or b"null")
         if "FunctionError" not in answer:
             return dict(payload)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import anyio
 import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
 from mcp import Client, MCPError
 
-from cli.refund_mcp import refund_server
+from cli.refund_mcp import deployed_tool, refund_server
 from functions.refunds.adapters.direct import Direct
 from functions.refunds.adapters.tool import for_the_tool
 from functions.refunds.keys import mint_request_id
@@ -100,3 +101,45 @@ def test_another_tool_is_an_error_of_the_protocol(world: World) -> None:
             await client.call_tool("pay", {})
 
     with_client(world, use)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ClientError({"Error": {"Code": "TooManyRequestsException", "Message": "Rate Exceeded"}}, "Invoke"),
+        ReadTimeoutError(endpoint_url="https://lambda.example"),
+    ],
+)
+def test_a_function_that_cannot_be_asked_is_an_error_of_the_protocol_and_no_traceback(
+    error: Exception, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def run() -> None:
+        server = refund_server(deployed_tool(Refusing(error), "RefundToolFunctionName"))
+        async with Client(server) as client:
+            with pytest.raises(MCPError, match="it is not known what became of this refund"):
+                await client.call_tool("refund", {"request_id": mint_request_id()})
+
+    anyio.run(run)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+class Refusing:
+    """A deployment whose tool does not answer."""
+
+    def __init__(self, error: Exception) -> None:
+        self.outputs: Mapping[str, str] = {"RefundToolFunctionName": "tool"}
+        self.model_requests: int | None = None
+        self._error = error
+
+    def client(self, service: str) -> Any:
+        assert service == "lambda"
+        return self
+
+    def invoke(self, **_: Any) -> Any:
+        raise self._error
+
+    def resource(self, service: str) -> Any:
+        raise NotImplementedError(service)
+
+    def dead_letters(self) -> Mapping[str, int]:
+        return {}
