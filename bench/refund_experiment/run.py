@@ -22,6 +22,8 @@ from cli.cloud import Cloud
 
 NAIVE_RUNS = 3
 """Of each injection: the naive variants always fail at the same moment, so a few tell what more would."""
+WAVE = 20
+"""Of one injection on their way at a time: an account runs so many functions at once, and refuses what is more."""
 Refunds = Callable[[], Mapping[str, int]]
 """Refunds at the provider by request_id."""
 
@@ -75,11 +77,14 @@ class Experiment:
                 yield self._cell(done, variant)
 
     def _drive(self, variant: Variant, injection: Injection) -> Ended:
-        began = time.monotonic()
-        actions = asked_of(injection, list(self._plans(variant, injection)))
-        bring(self._cloud, variant, injection, actions, self._ground.timers.pause_s)
-        expected = self._callers.call(injection.way, actions)
-        self._watch.settled(injection, actions, expected)
+        began, actions = time.monotonic(), list[Asked]()
+        plans = list(self._plans(variant, injection))
+        for at in range(0, len(plans), WAVE):
+            wave = asked_of(injection, plans[at : at + WAVE])
+            bring(self._cloud, variant, injection, wave, self._ground.timers.pause_s)
+            expected = self._callers.call(injection.way, wave)
+            self._watch.settled(injection, wave, expected)
+            actions += wave
         return Ended(injection, variant, actions, time.monotonic() - began)
 
     def _plans(self, variant: Variant, injection: Injection) -> Iterator[Plan]:
