@@ -28,10 +28,13 @@ from functions.finish.build import Clients, build_tick
 from functions.finish.rows import read_rows
 from functions.finish.storage import source_of
 from functions.finish.tally import Tally
+from functions.operate.resolve import Resolve
+from functions.operate.resolve_plans import ResolvePlans
 from functions.operate.retry import Retry
 from functions.settings import ClassifySettings, FinishSettings
 from functions.uploads.keys import record_id
 from functions.uploads.model import Announcement, Finished, Upload
+from functions.uploads.sweeps import SweepsTable
 from tests.unit.classify_world import refused, said
 from tests.unit.intake_world import BUCKET, BUS, TOPIC, World
 
@@ -210,6 +213,18 @@ class Service(World):
         found = self.effects.read(self.effect_id(upload, row))
         assert found is not None
         return found
+
+
+def order(w: Service) -> Resolve:
+    """The operator's order about what is unknown, as a new command."""
+    return Resolve(
+        plans=ResolvePlans(table=w.table, effects=w.effects, open_source=w.open_source, max_paid_attempts=1),
+        table=w.table,
+        sweeps=SweepsTable(w.prospects, clock=w.clock),
+        effects=w.effects,
+        resolver=Resolver(w.effects, retention_days=400, clock=w.clock),
+        clock=w.clock,
+    )
 
 
 def by_person(replies: Mapping[str, Answer | NoAnswer], otherwise: Answer | None = None) -> Reply:

@@ -8,31 +8,16 @@ import pytest
 
 from functions.classify.billing import NoAnswer
 from functions.crash_points import armed
-from functions.effects.resolve import Resolver
 from functions.operate.errors import TooOld
-from functions.operate.resolve import Resolve
-from functions.operate.resolve_plans import ResolvePlans
 from functions.uploads.model import Upload
-from functions.uploads.sweeps import SweepsTable
 from tests.unit.intake_world import csv
-from tests.unit.operate_world import Service, by_person, service
+from tests.unit.operate_world import Service, by_person, order, service
 
 
 @pytest.fixture
 def w() -> Iterator[Service]:
     with service() as made:
         yield made
-
-
-def order(w: Service) -> Resolve:
-    return Resolve(
-        plans=ResolvePlans(table=w.table, effects=w.effects, open_source=w.open_source, max_paid_attempts=1),
-        table=w.table,
-        sweeps=SweepsTable(w.prospects, clock=w.clock),
-        effects=w.effects,
-        resolver=Resolver(w.effects, retention_days=400, clock=w.clock),
-        clock=w.clock,
-    )
 
 
 def running_with_a_lost_answer(w: Service) -> Upload:

@@ -11,18 +11,16 @@ from functions.classify.billing import NoAnswer
 from functions.classify.prices import worst_case_microusd
 from functions.classify.task import Task
 from functions.crash_points import Killed, armed, kill_at
-from functions.effects.resolve import Resolver
 from functions.effects.states import State
 from functions.operate.errors import MovedOn, NothingUnknown, NotUnknown, UnknownKey
-from functions.operate.resolve import Resolve, Resolved
-from functions.operate.resolve_plans import Decision, ResolvePlans
+from functions.operate.resolve import Resolved
+from functions.operate.resolve_plans import Decision
 from functions.operate.resume import resume
 from functions.uploads.budget import budget_day
 from functions.uploads.model import Upload
-from functions.uploads.sweeps import SweepsTable
 from tests.unit.classify_world import said
 from tests.unit.intake_world import csv
-from tests.unit.operate_world import Service, by_person, service
+from tests.unit.operate_world import Service, by_person, order, service
 
 LOST = NoAnswer("timed_out")
 OTHER_HEADER = "E-Mail,Name,Company\n"
@@ -45,17 +43,6 @@ ENDS: dict[Decision, tuple[str, str, str]] = {
 def w() -> Iterator[Service]:
     with service() as made:
         yield made
-
-
-def order(w: Service) -> Resolve:
-    return Resolve(
-        plans=ResolvePlans(table=w.table, effects=w.effects, open_source=w.open_source, max_paid_attempts=1),
-        table=w.table,
-        sweeps=SweepsTable(w.prospects, clock=w.clock),
-        effects=w.effects,
-        resolver=Resolver(w.effects, retention_days=400, clock=w.clock),
-        clock=w.clock,
-    )
 
 
 def resolve_all(w: Service, decision: Decision, upload: Upload, actor: str = "ada") -> Resolved:
