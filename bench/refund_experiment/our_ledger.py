@@ -23,11 +23,7 @@ class OurLedger:
     def settle(self, actions: Sequence[Asked]) -> tuple[str, ...]:
         """Passes until none of these is open; returns what is not as a refund that happened once must be."""
         wanted = {asked.request_id for asked in actions}
-        self._watch.until(
-            "every approved action is closed",
-            lambda: self._pass_leaves_none_of(wanted),
-            lambda: len(self._open(wanted)),
-        )
+        self._watch.until("every approved action is closed", lambda: self._open_before_a_pass(wanted))
         amiss = []
         for asked in actions:
             request = asked.request
@@ -45,14 +41,11 @@ class OurLedger:
         items = scanned(self._cloud, "RowsTable")
         return Counter(item["request_id"] for item in items if item["row_id"].startswith(_REFUND))
 
-    def _open(self, wanted: Set[str]) -> Set[str]:
-        return wanted & {action.request_id for action in self._ledger.open_actions()}
-
-    def _pass_leaves_none_of(self, wanted: Set[str]) -> bool:
-        if not self._open(wanted):
-            return True
-        self._pass()
-        return False
+    def _open_before_a_pass(self, wanted: Set[str]) -> int:
+        still_open = wanted & {action.request_id for action in self._ledger.open_actions()}
+        if still_open:
+            self._pass()
+        return len(still_open)
 
     def _pass(self) -> None:
         function = self._cloud.outputs["ReconcileFunctionName"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from bench.refund_experiment.injections import CALLS, QUEUES, Injection
@@ -62,25 +61,23 @@ class Watch:
         Raises ExperimentError.
         """
         if injection.way in QUEUES:
-            depth = partial(self._depth, injection.way)
-            self.until(f"the queue of {injection.name} is empty", lambda: depth() == 0, progress=depth)
+            self.until(f"the queue of {injection.name} is empty", lambda: self._depth(injection.way))
         # The first that was asked is over first; the end of a list is what it gives up cheaply.
         left = [asked.request_id for asked in reversed(actions)]
 
-        def none_left() -> bool:
+        def still_going() -> int:
             while left and is_over(
                 self.calls(left[-1]), injection, expected.get(left[-1], 0), time.time(), self._timers
             ):
                 left.pop()
-            return not left
+            return len(left)
 
-        self.until(f"the calls of {injection.name} are over", none_left, progress=lambda: len(left))
+        self.until(f"the calls of {injection.name} are over", still_going)
 
-    def until(self, what: str, holds: Callable[[], bool], progress: Callable[[], int] = int) -> None:
-        """Wait for it, as long as `progress` changes within the patience. Raises ExperimentError."""
-        seen, deadline = progress(), time.monotonic() + self._timers.patience_s
-        while not holds():
-            now = progress()
+    def until(self, what: str, left: Callable[[], int]) -> None:
+        """Wait until nothing is left, as long as that changes within the patience. Raises ExperimentError."""
+        seen, deadline = 0, 0.0
+        while now := left():
             if now != seen:
                 seen, deadline = now, time.monotonic() + self._timers.patience_s
             elif time.monotonic() > deadline:
